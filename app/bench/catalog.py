@@ -1,0 +1,1 @@
+"""Presets and operations a run can ask for."""

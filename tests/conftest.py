@@ -1,0 +1,44 @@
+"""Fixtures every test may use: settings in a temporary folder, an app, a client, a fixed clock."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from app.core.clock import Clock
+from app.main import create_app
+from app.settings import Settings
+
+NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings with everything writable below the test's folder, untouched by the environment."""
+    return Settings(data=tmp_path / "data", host="127.0.0.1", port=0, database_url="", watch_content=False)
+
+
+@pytest.fixture
+def make_client() -> Iterator[Callable[..., TestClient]]:
+    """`make_client(settings, clock=...)` starts an app and gives its client; all are closed at the end."""
+    opened: list[TestClient] = []
+
+    def make(settings: Settings, *, clock: Clock = lambda: NOON) -> TestClient:
+        app: FastAPI = create_app(settings, clock=clock)
+        client = TestClient(app, base_url="http://127.0.0.1", headers={"Accept-Language": "en"})
+        client.__enter__()
+        opened.append(client)
+        return client
+
+    yield make
+    for client in opened:
+        client.__exit__(None, None, None)
+
+
+@pytest.fixture
+def client(settings: Settings, make_client: Callable[..., TestClient]) -> TestClient:
+    """A client of a fresh app over the shipped content, with the clock at `NOON`."""
+    return make_client(settings)
