@@ -1,10 +1,16 @@
-"""The `ringside` command: one sub-command per module of `app/commands/`."""
+"""The `ringside` command: one sub-command per module of `app/commands/`.
 
+Errors a user can mend are printed as one plain message with the remedy and exit with 1.
+"""
+
+import sys
 from types import FunctionType
 
 import typer
+from pydantic import ValidationError
 
 from app import commands
+from app.core.errors import AppError
 from app.core.registry import discover
 
 cli = typer.Typer(
@@ -24,7 +30,13 @@ def _always_sub_commands() -> None:
 
 def main() -> None:
     """Entry of the console script."""
-    cli()
+    try:
+        cli()
+    except AppError as error:
+        sys.exit(f"ringside: {error}")
+    except ValidationError as error:
+        lines = [f"  {'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors()]
+        sys.exit("\n".join(("ringside: a setting in the environment or on the command line is wrong:", *lines)))
 
 
 if __name__ == "__main__":

@@ -231,7 +231,7 @@ def _exact(text: str) -> Fraction:
         decimal = Decimal(text)
     except InvalidOperation:
         raise ValueError(text) from None
-    if not decimal.is_finite() or abs(decimal.adjusted()) > 40:
+    if not decimal.is_finite() or not -400 < decimal.adjusted() < 40:
         raise ValueError(text)
     return Fraction(decimal)
 
