@@ -1,7 +1,7 @@
 """Turns a template and its data into an answer: a page, or one block of it for htmx.
 
-Every template sees `lang`, `t(en, zh)`, `tt(text)`, `asset(name)`, `path`, `url_with(**query)` and the macros
-of `ui.html` as `ui`. Undefined names are errors. The answer always varies on `HX-Request`, and a
+Every template sees `lang`, `theme`, `t(en, zh)`, `tt(text)`, `asset(name)`, `path`, `url_with(**query)` and the
+macros of `ui.html` as `ui`. Undefined names are errors. The answer always varies on `HX-Request`, and a
 history restore gets the whole page, so that the back button never shows a bare fragment.
 """
 
@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse
 from app.core import units
 from app.core.i18n import LANGUAGES, Language, Text
 from app.web.language import language_of
+from app.web.theme import theme_of
 
 
 class Templates:
@@ -78,7 +79,13 @@ def page(
 def text(request: Request, template: str, *, block: str | None = None, **context: Any) -> str:
     """The HTML of a template or of one of its blocks, with the names every template sees."""
     templates: Templates = request.app.state.templates
-    values = {"request": request, "path": request.url.path, "url_with": _url_with(request), **context}
+    values = {
+        "request": request,
+        "path": request.url.path,
+        "theme": theme_of(request),
+        "url_with": _url_with(request),
+        **context,
+    }
     return templates.render(template, language_of(request), values, block)
 
 

@@ -1,0 +1,48 @@
+/* The shell's enhancements: the `/` key, the theme without a reload, plain words when the server is gone. */
+
+const typing = (event) =>
+  event.isComposing ||
+  event.keyCode === 229 ||
+  (event.target instanceof Element && event.target.closest("input, textarea, select, [contenteditable]") !== null);
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || typing(event)) return;
+  const box = [...document.querySelectorAll("[data-search]")].find((input) => input.checkVisibility());
+  if (box) {
+    event.preventDefault();
+    box.focus();
+    box.select();
+  } else {
+    event.preventDefault();
+    window.location.assign("/search");
+  }
+});
+
+/* The answer to the theme form names the theme in `HX-Trigger`; without htmx the form reloads the page. */
+document.addEventListener("theme", (event) => {
+  const { value } = event.detail;
+  if (value === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = value;
+  for (const button of document.querySelectorAll("button[name=theme]")) {
+    button.setAttribute("aria-pressed", String(button.value === value));
+  }
+});
+
+/* A request that got no answer at all: say so where every message stands. */
+document.addEventListener("htmx:sendError", () => {
+  const chinese = document.documentElement.lang.startsWith("zh");
+  const box = document.createElement("div");
+  box.className = "notice";
+  box.dataset.kind = "error";
+  const text = document.createElement("p");
+  text.textContent = chinese
+    ? "服务器没有响应。请确认它仍在运行,然后重试;页面上的内容没有丢失。"
+    : "The server does not answer. Check that it is still running and try again; nothing on this page is lost.";
+  box.append(text);
+  document.getElementById("notice").replaceChildren(box);
+});
+
+/* A message goes away once something works again. */
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (event.detail.successful && event.detail.target?.id !== "notice") document.getElementById("notice").replaceChildren();
+});
