@@ -92,4 +92,6 @@ def _sign(value: float, shown: float) -> str:
 
 
 def _unit(unit: str) -> str:
-    return rf"\,{_UNITS.get(unit) or rf'\text{{{unit}}}'}" if unit else ""
+    if not unit:
+        return ""
+    return r"\," + (_UNITS.get(unit) or rf"\text{{{unit}}}")
