@@ -8,7 +8,8 @@ A calculator or scenario declares one `Inputs` subclass; each field is made by `
 
 `parse` turns the strings of a query or form into such an object or raises `InvalidInput`
 with one bilingual message per field; `describe` gives templates what to draw; `to_query`
-is the inverse of `parse` and yields only what differs from the defaults.
+is the inverse of `parse` and yields only what differs from the defaults. A field whose name is a
+Python keyword is declared with an underscore behind it (`pass_`) and is called `pass` outside.
 """
 
 import unicodedata
@@ -104,6 +105,11 @@ def switch(default: bool, *, title: Text, help: Text) -> Any:  # noqa: FBT001 - 
     return _field(default, "switch", title, help, "")
 
 
+def public_name(field: str) -> str:
+    """The name of a field outside Python: `pass` for `pass_`."""
+    return field.removesuffix("_")
+
+
 def describe(model: type[Inputs]) -> tuple[FieldDoc, ...]:
     """The fields of `model` in order, for a form."""
     return tuple(_describe_field(name, info) for name, info in model.model_fields.items())
@@ -113,7 +119,7 @@ def _describe_field(name: str, info: FieldInfo) -> FieldDoc:
     kind, title, help_text, unit, choices = _doc(info)
     bounds = {type(limit).__name__: limit for limit in info.metadata}
     return FieldDoc(
-        name=name,
+        name=public_name(name),
         kind=kind,
         title=title,
         help=help_text,
@@ -150,20 +156,21 @@ def to_query(inputs: Inputs) -> dict[str, str]:
     """The inputs that differ from their defaults, as query parameters."""
     fields = type(inputs).model_fields
     values = {name: getattr(inputs, name) for name in fields}
-    return {name: to_text(value) for name, value in values.items() if value != fields[name].default}
+    return {public_name(name): to_text(value) for name, value in values.items() if value != fields[name].default}
 
 
 def parse(model: type[InputsT], raw: Mapping[str, str]) -> InputsT:
     """The inputs that `raw` describes; blank values mean the default. Raises InvalidInput."""
     problems: dict[str, Text] = {}
     values: dict[str, object] = {}
+    attributes = {public_name(attribute): attribute for attribute in model.model_fields}
     for name, text in raw.items():
-        info = model.model_fields.get(name)
+        info = model.model_fields[attributes[name]] if name in attributes else None
         if info is None:
             problems[name] = Text("There is no such input.", "没有这个输入项。")
         elif text.strip():
             try:
-                values[name] = _read(_doc(info)[0], text)
+                values[attributes[name]] = _read(_doc(info)[0], text)
             except ValueError:
                 problems[name] = _expected(_doc(info)[0])
     try:
@@ -246,7 +253,7 @@ def _expected(kind: FieldKind) -> Text:
 
 def _explain(detail: Any) -> tuple[str, Text]:
     """Field name and message for one pydantic error."""
-    name = str(detail["loc"][0]) if detail["loc"] else ""
+    name = public_name(str(detail["loc"][0])) if detail["loc"] else ""
     context = detail.get("ctx", {})
     match detail["type"]:
         case "value_error" if isinstance(context.get("error"), InputProblem):
