@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from app.core import units
 
 _SLOT = re.compile(r"<(\w+)>")
+_PRODUCT = re.compile(r"\s*\*\s*")
 _UNITS = {"µs": r"\mu\text{s}", "%": r"\%"}
+_FLOP = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +27,26 @@ class Symbol:
 
 
 def number(value: float, digits: int = 6) -> str:
-    """`value` with grouped digits: `67{,}108{,}864`, `1.5\\times 10^{-5}`."""
+    r"""`value` with grouped digits: `67{,}108{,}864`, `1.5\times 10^{-5}`."""
     return _figure(units.number(value, digits))
 
 
 def with_unit(value: float, unit: str, digits: int = 6) -> str:
-    """A number and its unit with a thin space between."""
+    """A number and its unit with a thin space between; much FLOP in the prefix that suits it."""
+    if unit == "FLOP":
+        unit, factor = next(((name, factor) for name, factor in _FLOP if value >= factor), (unit, 1.0))
+        value /= factor
     return f"{number(value, digits)}{_unit(unit)}"
 
 
 def duration(value: float) -> str:
-    """A time in the unit that suits it: `260.979\\,\\mu\\text{s}`."""
+    r"""A time in the unit that suits it: `260.979\,\mu\text{s}`."""
     figure, _, unit = units.duration(value, 6).partition(units.THIN_SPACE)
     return f"{_figure(figure)}{_unit(unit)}"
 
 
 def equals(value: float, unit: str) -> str:
-    """The end of a substituted line: `= 67{,}108{,}864\\,\\text{B} = 64\\,\\text{MiB}`; `\\approx` where it rounds."""
+    r"""The end of a substituted line: `= 67{,}108{,}864\,\text{B} = 64\,\text{MiB}`; `\approx` where it rounds."""
     if unit == "bytes":
         exact = f"{_sign(value, _rounded(value))} {with_unit(value, 'B')}"
         if abs(value) < units.KIB:
@@ -49,24 +54,25 @@ def equals(value: float, unit: str) -> str:
         return f"{exact} {_scaled(value, units.binary_bytes(value))} {_scaled(value, units.decimal_bytes(value))}"
     if unit == "s":
         return _scaled(value, units.duration(value))
-    return f"{_sign(value, _rounded(value))} {with_unit(value, unit)}"
+    sign = _sign(value, _rounded(value)) if unit != "FLOP" else "="
+    return f"{sign} {with_unit(value, unit)}"
 
 
 def symbolic(template: str, symbols: Mapping[str, Symbol]) -> str:
     """The template with the symbols in it."""
-    return _SLOT.sub(lambda slot: symbols[slot[1]].latex, template).replace("*", r"\,")
+    return _SLOT.sub(lambda slot: symbols[slot[1]].latex, _PRODUCT.sub(lambda _: r" \, ", template))
 
 
 def substituted(template: str, symbols: Mapping[str, Symbol]) -> str:
     """The template with the numbers in it."""
-    return _SLOT.sub(lambda slot: symbols[slot[1]].number, template).replace("*", r" \cdot ")
+    return _SLOT.sub(lambda slot: symbols[slot[1]].number, _PRODUCT.sub(lambda _: r" \cdot ", template))
 
 
 _FACTORS = {
-    **{"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "B": 1.0},
-    **{"KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40},
-    **{"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9},
-}
+    "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+    "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40,
+    "s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9,
+}  # fmt: skip
 
 
 def _scaled(value: float, text: str) -> str:

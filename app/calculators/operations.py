@@ -21,7 +21,9 @@ Operation = Literal[
 ]
 
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
-TITLES = {name: same(name.replace("_", "-").replace("send-recv", "send / recv")) for name in OPERATIONS}
+TITLES: dict[str, Text] = {
+    name: same(name.replace("_", "-").replace("send-recv", "send / recv")) for name in OPERATIONS
+}
 
 ROOTED: tuple[Operation, ...] = ("broadcast", "reduce")
 PARTED: tuple[Operation, ...] = ("all_gather", "reduce_scatter", "all_to_all", "gather", "scatter")
@@ -52,9 +54,7 @@ def bus_factor_formula(operation: Operation) -> str:
 
 
 OPERATION_HELP = Text("Which collective the ranks run together.", "各 rank 一起执行的集合通信操作。")
-RANKS_HELP = Text(
-    "How many GPUs take part. One rank moves nothing.", "参与通信的 GPU 数。只有 1 个 rank 时没有通信。"
-)
+RANKS_HELP = Text("How many GPUs take part. One rank moves nothing.", "参与通信的 GPU 数。只有 1 个 rank 时没有通信。")
 MESSAGE_HELP = Text(
     "The full buffer, as nccl-tests counts it: for all-gather and its kin all ranks' parts together. 2^26 works too.",
     "完整 buffer 的大小,按 nccl-tests 的口径:all-gather 一类操作指所有 rank 的部分之和。也可以写 2^26。",

@@ -102,14 +102,14 @@ class Work:
         left = symbol or key
         filled = numbers if numbers is not None else latex.substituted(formula, self._symbols)
         end = latex.equals(value, unit)
+        shown = latex.duration(value) if unit == "s" else latex.with_unit(value, "B" if unit == "bytes" else unit)
         step = Step(
             title=title,
             formula=f"{left} = {latex.symbolic(formula, self._symbols)}",
-            substituted=f"{left} {end}" if filled == latex.number(value) else f"{left} = {filled} {end}",
+            substituted=f"{left} {end}" if filled in {latex.number(value), shown} else f"{left} = {filled} {end}",
             why=why,
             result=result,
         )
         self._steps.append(step)
-        shown = "B" if unit == "bytes" else unit
-        self._symbols[key] = Symbol(left, latex.duration(value) if unit == "s" else latex.with_unit(value, shown))
+        self._symbols[key] = Symbol(left, shown)
         return step
