@@ -1,0 +1,39 @@
+"""The worker as one file: a zip that Python runs, with the wire and the worker inside and nothing else of the app.
+
+`torchrun worker.pyz spec.json` runs it anywhere that has Python 3.10 and PyTorch. Builds are identical byte for byte: names
+sorted, no compression, one fixed date, so that two nodes can compare what they were given by its hash.
+"""
+
+import json
+import zipfile
+from pathlib import Path
+
+from app.bench.spec import RunSpec
+
+WORKER = "worker.pyz"
+SPEC = "spec.json"
+
+_BENCH = Path(__file__).parent.parent
+_SHARED = ("__init__.py", "codec.py", "pids.py", "spec.py", "wire.py")
+_MAIN = "from app.bench.worker.__main__ import main\n\nmain()\n"
+_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold
+
+
+def prepare(folder: Path, spec: RunSpec) -> None:
+    """Put the worker and its specification into `folder`, made if missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    build(folder / WORKER)
+    (folder / SPEC).write_text(json.dumps(spec.to_json(), indent=2) + "\n", encoding="utf-8")
+
+
+def build(target: Path) -> None:
+    """Write the zipapp to `target`."""
+    sources = [*(_BENCH / name for name in _SHARED), *(_BENCH / "worker").rglob("*.py")]
+    files = {source.relative_to(_BENCH.parent.parent).as_posix(): source.read_bytes() for source in sources}
+    files["app/__init__.py"] = b""
+    files["__main__.py"] = _MAIN.encode()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, date_time=_DATE)
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, files[name])
