@@ -16,7 +16,7 @@ from app.bench.spec import RunSpec
 from app.core.i18n import Text
 
 
-def arguments(spec: RunSpec, folder: Path, *, python: str, loopback: str | None) -> Launch:
+def torchrun(spec: RunSpec, folder: Path, *, python: str, loopback: str | None) -> Launch:
     """The command, from nothing but its arguments. `loopback` is the interface for Gloo, None to leave that alone."""
     environment = {"OMP_NUM_THREADS": "1"}
     if loopback is not None and spec.backend != "nccl":
@@ -41,7 +41,7 @@ def arguments(spec: RunSpec, folder: Path, *, python: str, loopback: str | None)
 def commands(spec: RunSpec, folder: Path) -> Launch:
     """The command with this interpreter and this machine's loopback interface."""
     interface = None if "GLOO_SOCKET_IFNAME" in os.environ else _loopback()
-    return arguments(spec, folder, python=sys.executable, loopback=interface)
+    return torchrun(spec, folder, python=sys.executable, loopback=interface)
 
 
 def _loopback() -> str | None:
