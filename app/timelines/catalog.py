@@ -43,6 +43,7 @@ class RunOperation:
     critical: bool
     detail: Text
     link: Link
+    short: str
     blocked_by: str | None
 
 
@@ -217,6 +218,7 @@ def _finish(
                 critical=span.critical,
                 detail=span.operation.detail,
                 link=span.operation.link,
+                short=span.operation.short,
                 blocked_by=span.blocked_by,
             )
             for span in trace.spans

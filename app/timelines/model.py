@@ -25,7 +25,7 @@ class Operation:
     """One block of a stream.
 
     It starts when its stream is free and each of `after` (id of an operation, lag) has ended plus its lag.
-    `link` says over which network a communication runs, and so its colour.
+    `link` says over which network a communication runs, and so its colour; `short` is the label of a narrow block.
     """
 
     id: str
@@ -37,6 +37,7 @@ class Operation:
     detail: Text
     after: tuple[tuple[str, Fraction], ...] = ()
     link: Link = "intra"
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,7 @@ class _Builder:
         self.allocations: list[Allocation] = []
 
     def _add(
-        self, name: str, stream: str, *, duration: Fraction, label: str, detail: Text, after: Sequence[str]
+        self, name: str, stream: str, *, duration: Fraction, label: str, short: str, detail: Text, after: Sequence[str]
     ) -> str:
         self.operations.append(
             Operation(
@@ -172,6 +172,7 @@ class _Builder:
                 kind="compute" if stream == COMPUTE else "communication",
                 duration=duration,
                 label=label,
+                short=short,
                 detail=detail,
                 after=tuple((before, ZERO) for before in dict.fromkeys(after)),
             )
@@ -190,6 +191,7 @@ class _Builder:
             SHARED if self.inputs.shared_queue else GATHER,
             duration=self.chain[layer - 1][1],
             label=f"AG W{layer}",
+            short=f"W{layer}",
             detail=Text(f"All-gather of weight {layer}, {how.en}.", f"收集第 {layer} 个权重的 all-gather,{how.zh}。"),
             after=after,
         )
@@ -211,6 +213,7 @@ class _Builder:
                 COMPUTE,
                 duration=duration,
                 label=f"GEMM {layer}",
+                short=f"{layer}",
                 detail=Text(
                     f"Forward GEMM of layer {layer}; then its gathered weight is freed.",
                     f"第 {layer} 层前向 GEMM,算完即释放收集来的权重。",
@@ -233,6 +236,7 @@ class _Builder:
                 COMPUTE,
                 duration=half,
                 label=f"dgrad {layer}",
+                short=f"d{layer}",
                 detail=Text(
                     f"Gradient of the input of layer {layer}: needs the gathered weight.",
                     f"第 {layer} 层输入的梯度,需要完整权重。",
@@ -244,6 +248,7 @@ class _Builder:
                 COMPUTE,
                 duration=self.inputs.backward - half,
                 label=f"wgrad {layer}",
+                short=f"w{layer}",
                 detail=Text(
                     f"Gradient of weight {layer}, then its reduce-scatter is launched.",
                     f"第 {layer} 个权重的梯度,算完发射它的 reduce-scatter。",
@@ -261,6 +266,7 @@ class _Builder:
                 stream,
                 duration=self.inputs.reduce_scatter,
                 label=f"RS dW{layer}",
+                short=f"dW{layer}",
                 detail=Text(
                     f"Reduce-scatter of the gradient of weight {layer}, {how.en}.",
                     f"第 {layer} 个权重梯度的 reduce-scatter,{how.zh}。",

@@ -110,6 +110,7 @@ def build(inputs: RingInputs) -> Schedule:
                     kind="communication",
                     duration=inputs.chunk_time,
                     label=f"c{sent[rank]} → r{right}",
+                    short=f"c{sent[rank]}",
                     detail=Text(
                         f"Step {step + 1} ({phase.en}): rank {rank} sends chunk {sent[rank]} ({payload[rank]}) to rank {right}, {result.en}",
                         f"第 {step + 1} 步({phase.zh}):rank {rank} 把第 {sent[rank]} 块({payload[rank]})发给 rank {right},{result.zh}",

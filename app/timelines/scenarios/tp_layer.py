@@ -30,6 +30,19 @@ DEVICE = "GPU 0"
 COMPUTE = "compute"
 COMMUNICATION = "TP communication"
 
+SHORT = {
+    "attention": "attn",
+    "attention bwd": "attn bwd",
+    "FC1 dgrad": "d",
+    "QKV dgrad": "d",
+    "FC1 wgrad": "w",
+    "QKV wgrad": "w",
+    "AG x": "AG",
+    "AG dy": "AG",
+    "RS y": "RS",
+    "RS dx": "RS",
+}
+
 Pass = Literal["forward", "backward", "both"]
 
 
@@ -151,6 +164,7 @@ class _Builder:
                 kind="compute" if stream == COMPUTE else "communication",
                 duration=duration,
                 label=label,
+                short=SHORT.get(label, label.removeprefix("AR ")),
                 detail=detail,
                 after=tuple((before, ZERO) for before in self.last),
             )
