@@ -14,8 +14,8 @@ from app.core.inputs import FieldDoc, Inputs, describe, parse, to_text
 
 DOUBLINGS = 5
 """How far a number is varied to either side, in powers of two."""
-SIZE_DOUBLINGS = 14
-"""The same for an input in bytes, whose range is wider."""
+SIZES = (10, 32)
+"""An input in bytes is varied at least over these powers of two, 1 KiB to 4 GiB."""
 FROM_ZERO = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """What an input is varied over when it is 0, such as a latency."""
 
@@ -57,9 +57,7 @@ def sweep(calculator: Calculator, inputs: Inputs, *, field: str, result: str) ->
         if result in outcome.results:
             label = dict(doc.choices).get(x)
             number = float(x) if doc.kind in {"whole", "real"} else None
-            points.append(
-                Point(x=x, at=number, label=label, y=outcome.results[result].value, is_current=x == current)
-            )
+            points.append(Point(x=x, at=number, label=label, y=outcome.results[result].value, is_current=x == current))
     return Sweep(field=doc, result=result, title=here.title, unit=here.unit, points=tuple(points))
 
 
@@ -69,16 +67,19 @@ def _values(doc: FieldDoc, current: str) -> list[str]:
     if doc.kind == "switch":
         return ["false", "true"]
     value = float(current)
-    span = SIZE_DOUBLINGS if doc.unit == "B" and doc.kind == "whole" else DOUBLINGS
     low = -math.inf if doc.minimum is None else doc.minimum
     high = math.inf if doc.maximum is None else doc.maximum
     if value == 0:
-        numbers = {0.0, 1.0, *FROM_ZERO} if doc.kind == "real" else {0.0, *(2.0**k for k in range(21))}
+        numbers = {*FROM_ZERO} if doc.kind == "real" else {0.0, *(2.0**k for k in range(21))}
     elif doc.kind == "whole":
         middle = round(math.log2(value))
-        numbers = {2.0**k for k in range(max(0, middle - span), max(middle + 4, min(middle + span, 44)) + 1)}
+        low_power, high_power = max(0, middle - DOUBLINGS), middle + DOUBLINGS
+        if doc.unit == "B":
+            low_power, high_power = min(low_power, SIZES[0]), max(high_power, SIZES[1])
+        numbers = {2.0**k for k in range(low_power, high_power + 1)}
     else:
         numbers = {value * 2 ** (k / 4) for k in range(-4 * DOUBLINGS, 4 * DOUBLINGS + 1)}
     inside = sorted(number for number in {*numbers, value} if low <= number <= high)
-    rounded = [current if number == value else to_text(float(f"{number:.6g}")) for number in inside]
-    return list(dict.fromkeys(rounded))
+    if doc.kind == "whole":
+        return [to_text(number) for number in inside]
+    return [current if number == value else to_text(float(f"{number:.6g}")) for number in inside]
