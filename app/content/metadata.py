@@ -1,21 +1,22 @@
 """`question.yaml` and `topic.yaml`: their fields, checked, with an error that names the line.
 
 What is read here are the author's own words; `parse.py` joins them with the pages to a
-`Question`. Error messages are ours: pydantic's own speak of Python types.
+`Question`. `field_errors.py` says what pydantic found in an author's words.
 """
 
-import difflib
 import re
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any, Literal, TypeVar
+from functools import partial
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 
+from app.content import field_errors
 from app.content.dialect.citation import KEY
 from app.content.findings import Findings
 from app.content.model import Asked, Model, Planned, Source
-from app.content.yaml_lines import Document, YamlProblem, read
+from app.content.yaml_lines import Document, Location, YamlProblem, read
 from app.core.i18n import Language, Text
 
 SLUG = r"[a-z0-9]+(?:-[a-z0-9]+)*"
@@ -129,62 +130,18 @@ def read_file(text: str, model: type[ModelT], *, findings: Findings) -> tuple[Mo
         return model.model_validate(document.value), document
     except ValidationError as error:
         for detail in error.errors(include_url=False):
-            _note(detail, document, model, findings)
+            field_errors.note(detail, document, fields_at=partial(_fields_at, model), findings=findings)
         return None
 
 
-def _note(detail: Any, document: Document, model: type[BaseModel], findings: Findings) -> None:
-    location: tuple[str | int, ...] = detail["loc"]
-    while location and location not in document.lines and detail["type"] not in {"missing", "extra_forbidden"}:
-        location = location[:-1]  # pydantic adds the branch of a union, which the author does not see
-    what, remedy = _explain(detail, _name(location), _fields(model, location[:-1]))
-    findings.add(document.line(location), what, remedy)
-
-
-def _name(location: tuple[str | int, ...]) -> str:
-    """`asked_by 1 company` for the path of a field; items are counted from 1."""
-    return " ".join(str(part + 1) if isinstance(part, int) else str(part) for part in location)
-
-
-def _fields(model: type[BaseModel], location: tuple[str | int, ...]) -> tuple[str, ...]:
-    entries: dict[str, type[BaseModel]] = {"asked_by": AskedEntry, "sources": SourceEntry, "planned": PlannedEntry}
+def _fields_at(model: type[BaseModel], location: Location) -> tuple[str, ...]:
+    """The names a mapping at `location` may hold."""
+    entries: dict[str | int, type[BaseModel]] = {
+        **dict.fromkeys(("company", "round", "title", "summary"), Pair),
+        "asked_by": AskedEntry,
+        "sources": SourceEntry,
+        "planned": PlannedEntry,
+    }
     for part in location:
-        if isinstance(part, str) and part in {"company", "round", "title", "summary"}:
-            model = Pair
-        elif isinstance(part, str) and part in entries:
-            model = entries[part]
+        model = entries.get(part, model)
     return tuple(model.model_fields)
-
-
-def _explain(detail: Any, name: str, fields: tuple[str, ...]) -> tuple[str, str]:
-    given = detail["input"]
-    context = detail.get("ctx", {})
-    match detail["type"]:
-        case "missing":
-            return f"`{name}` is missing.", f"Add `{name.rsplit(maxsplit=1)[-1]}:`."
-        case "extra_forbidden":
-            close = difflib.get_close_matches(name.rsplit(maxsplit=1)[-1], fields, n=1)
-            hint = f"Did you mean `{close[0]}`?" if close else f"The fields here are {', '.join(fields)}."
-            return f"`{name}` is not a field here.", hint
-        case "literal_error":
-            return f"`{name}` cannot be {given!r}.", f"Write {context['expected']}."
-        case "int_parsing" | "int_type" | "greater_than_equal" | "less_than_equal":
-            return f"`{name}` is not a whole number from 0 to 1,000,000.", "Write one, such as 20."
-        case "string_pattern_mismatch" if name.rsplit(maxsplit=1)[-1] == "url":
-            return f"`{name}` is not a web address.", "Begin it with https:// and leave out spaces."
-        case "string_pattern_mismatch":
-            return f"`{name}` cannot be {given!r}.", "Use lower-case letters, digits and dashes."
-        case "string_too_short":
-            return f"`{name}` is empty.", "Write something or remove the field."
-        case "string_type":
-            return f"`{name}` is not a line of text.", "Write the text after the colon."
-        case "tuple_type":
-            return f"`{name}` is not a list.", "Write it as [one, two] or as lines that begin with a dash."
-        case "value_error":
-            return f"`{name}` is not a date.", "Write it as 2026-11-29."
-        case "model_type" | "dict_type" | "mapping_type" | "model_attributes_type" if set(fields) == {"en", "zh"}:
-            return f"`{name}` is not written in both languages.", "Write `{en: …, zh: …}`."
-        case "model_type" | "dict_type" | "mapping_type":
-            return f"`{name}` has no fields of its own.", "Write `key: value` lines under it."
-        case _:
-            return f"`{name}` is not valid: {detail['msg']}.", "See content/README.md."

@@ -80,7 +80,7 @@ class Named:
 
 
 def read(text: str) -> Source:
-    """The source of a file whose line endings are `\\n`."""
+    """The source of a file whose line endings are a line feed."""
     return Source(tuple(text.split("\n")), tuple(_BLOCKS.parse(text)))
 
 

@@ -6,31 +6,18 @@ computed numbers come from the `evaluate` the app passes in, citations become li
 question's sources. markdown-it never passes raw HTML, and nh3 checks what it wrote once more.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import nh3
-from markdown_it.common.utils import escapeHtml
-from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
-from markdown_it.utils import EnvType, OptionsDict
+from markdown_it.utils import EnvType
 
 from app.content import dialect
-from app.content.dialect.number import Number, NumberKind
+from app.content.html import ENVIRONMENT, Context, Evaluate, Html
 from app.content.model import MustHit, Question
-from app.core.errors import AppError
-from app.core.i18n import Language, Text
-from app.core.units import THIN_SPACE
+from app.core.i18n import Language
 
-Evaluate = Callable[[NumberKind, str, str, Mapping[str, str]], Text]
-"""`evaluate(kind, slug, result, inputs)` is that result with its unit. Raises AppError."""
-
-TABLE = Text("Table", "表格")
-SOURCE = Text("Source {number}", "来源 {number}")
-NOT_COMPUTED = Text("This number cannot be computed: {reason}", "这个数字算不出来:{reason}")
-
-_ENVIRONMENT = "ringside"
+__all__ = ["Evaluate", "Renderer"]
 
 _CLASSED = ("a", "code", "div", "mark", "span", "sup", "td", "th")
 _SANITIZER = nh3.Cleaner(
@@ -51,22 +38,12 @@ _SANITIZER = nh3.Cleaner(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """What the tokens of one text are rendered for."""
-
-    evaluate: Evaluate
-    question: Question
-    language: Language
-    hidden: str = ""
-
-
 class Renderer:
     """Renders the text of questions; computed numbers come from `evaluate`."""
 
     def __init__(self, evaluate: Evaluate) -> None:
         self._evaluate = evaluate
-        self._markdown = dialect.make(_Html)
+        self._markdown = dialect.make(Html)
 
     def block(self, markdown: str, *, question: Question, language: Language) -> str:
         """Paragraphs, lists, tables and code as HTML."""
@@ -91,7 +68,7 @@ class Renderer:
         return _SANITIZER.clean(self._markdown.renderer.render(tokens, self._markdown.options, environment))
 
     def _environment(self, question: Question, language: Language) -> dict[str, Any]:
-        return {_ENVIRONMENT: _Context(self._evaluate, question, language)}
+        return {ENVIRONMENT: Context(self._evaluate, question, language)}
 
     def _cloze_tokens(self, point: MustHit, key: str, environment: EnvType, *, hide: bool) -> list[Token]:
         tokens = self._markdown.parseInline(point.markdown, environment)
@@ -119,83 +96,3 @@ def _reveal(tokens: list[Token], point: MustHit, key: str, *, hide: bool) -> lis
         elif not (hide and level):
             kept.append(token)
     return kept
-
-
-class _Html(RendererHTML):
-    """HTML for the dialect's tokens; methods are named after them."""
-
-    def math_inline(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return (
-            _gap(tokens[idx])
-            + f'<span class="math" data-display="false">\\({escapeHtml(tokens[idx].content)}\\)</span>'
-        )
-
-    def math_display(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f'<span class="math" data-display="true">\\[{escapeHtml(tokens[idx].content)}\\]</span>'
-
-    def math_block(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f'<div class="math" data-display="true">\\[{escapeHtml(tokens[idx].content)}\\]</div>\n'
-
-    def number(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        context: _Context = env[_ENVIRONMENT]
-        token = tokens[idx]
-        number: Number | None = token.meta["number"]
-        if number is None:
-            return escapeHtml(f"{{{{{token.content}}}}}")
-        try:
-            value = context.evaluate(number.kind, number.slug, number.result, number.inputs)[context.language]
-        except AppError as error:
-            reason = error.message[context.language]
-            title = NOT_COMPUTED.format(reason=reason)[context.language]
-            return f'<span class="number number-error" title="{escapeHtml(title)}">{escapeHtml(number.result)}?</span>'
-        return _gap(token) + f'<span class="number">{escapeHtml(value)}</span>'
-
-    def citation(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        context: _Context = env[_ENVIRONMENT]
-        key = tokens[idx].content
-        for position, source in enumerate(context.question.sources, start=1):
-            if source.key == key:
-                label = SOURCE.format(number=position)[context.language]
-                link = f'<a href="#source-{escapeHtml(key)}" aria-label="{label}">[{position}]</a>'
-                return f'<sup class="cite">{link}</sup>'
-        return f'<sup class="cite">[{escapeHtml(key)}?]</sup>'
-
-    def cloze_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f'<mark class="{escapeHtml(str(tokens[idx].attrs.get("class", "cloze")))}">'
-
-    def table_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        label = TABLE[env[_ENVIRONMENT].language]
-        return f'<div class="table-scroll" tabindex="0" role="region" aria-label="{label}">\n<table>\n'
-
-    def table_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return "</table>\n</div>\n"
-
-    def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return _cell(tokens[idx])
-
-    def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return _cell(tokens[idx])
-
-    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        token = tokens[idx]
-        if not str(token.attrs.get("href", "")).startswith("#"):
-            token.attrs["rel"] = "noopener"
-        return f"<a{self.renderAttrs(token)}>"
-
-    def code_inline(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f"{_gap(tokens[idx])}<code>{escapeHtml(tokens[idx].content)}</code>"
-
-    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return escapeHtml(tokens[idx].content)
-
-    def softbreak(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return "" if tokens[idx].hidden else "\n"
-
-
-def _gap(token: Token) -> str:
-    return THIN_SPACE if token.meta.get("gap") else ""
-
-
-def _cell(token: Token) -> str:
-    align = str(token.attrs.get("style", "")).removeprefix("text-align:")
-    return f'<{token.tag} class="align-{align}">' if align else f"<{token.tag}>"

@@ -15,7 +15,7 @@ class UnreadableText(Exception):
 
 
 def decode(raw: bytes) -> str:
-    """The text with `\\n` line endings. Raises UnreadableText."""
+    r"""The text with `\n` line endings. Raises UnreadableText."""
     if len(raw) > MAXIMUM_BYTES:
         raise UnreadableText(1, f"The file is larger than {MAXIMUM_BYTES:,} bytes.", "Split it.")
     try:

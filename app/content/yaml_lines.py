@@ -8,7 +8,7 @@ for much memory.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import yaml
 
@@ -45,13 +45,6 @@ class Document:
         return self.lines.get(location, 1)
 
 
-@dataclass(slots=True)
-class _Container:
-    value: list[Tree] | dict[str, Tree]
-    location: Location
-    key: str | None = field(default=None)
-
-
 def read(text: str, *, first_line: int = 1) -> Document:
     """The tree that `text` describes; `first_line` is where the text begins in its file.
 
@@ -77,45 +70,84 @@ def _remedy(problem: str) -> str:
 
 
 def _build(text: str, first_line: int) -> Document:
-    root: Tree = None
-    lines: dict[Location, int] = {(): first_line}
-    stack: list[_Container] = []
-    documents = 0
+    builder = _Builder(first_line)
     for event in yaml.parse(text, Loader=_Loader):
-        line = first_line + event.start_mark.line
+        mark = event.start_mark
+        builder.take(event, first_line + (mark.line if mark else 0))
+    return Document(builder.root, builder.lines)
+
+
+@dataclass(slots=True)
+class _Container:
+    value: list[Tree] | dict[str, Tree]
+    location: Location
+    key: str | None = None
+
+
+class _Builder:
+    """Builds the tree from the parser's events, one at a time."""
+
+    def __init__(self, first_line: int) -> None:
+        self.root: Tree = None
+        self.lines: dict[Location, int] = {(): first_line}
+        self._stack: list[_Container] = []
+        self._documents = 0
+
+    def take(self, event: yaml.Event, line: int) -> None:
+        """Take in the next event, which stands at `line`. Raises YamlProblem."""
         if isinstance(event, yaml.DocumentStartEvent):
-            documents += 1
-            if documents > 1:
+            self._documents += 1
+            if self._documents > 1:
                 raise YamlProblem(line, "A second document begins here.", "Remove the line ---.")
-        elif isinstance(event, yaml.AliasEvent):
-            raise YamlProblem(line, f"Aliases (*{event.anchor}) are not read here.", "Write the value out.")
         elif isinstance(event, yaml.CollectionEndEvent):
-            stack.pop()
+            self._stack.pop()
         elif isinstance(event, yaml.NodeEvent):
-            if event.anchor is not None:
-                raise YamlProblem(line, f"Anchors (&{event.anchor}) are not read here.", "Remove it.")
-            if getattr(event, "tag", None) is not None and not _is_implied(event):
-                raise YamlProblem(line, f"Tags ({event.tag}) are not read here.", "Remove it.")  # type: ignore[attr-defined]
-            value = _value(event)
-            if not stack:
-                root = value
-                lines[()] = line
-                location: Location = ()
-            else:
-                added = _add(stack[-1], value, line, lines)
-                if added is None:
-                    continue
-                location = added
-            if isinstance(value, list | dict):
-                if len(stack) >= MAXIMUM_DEPTH:
-                    raise YamlProblem(line, "This is nested too deeply.", "Nothing here needs such depth.")
-                stack.append(_Container(value, location))
-    return Document(root, lines)
+            _refuse_references(event, line)
+            self._place(_value(event), line)
+
+    def _place(self, value: Tree, line: int) -> None:
+        if not self._stack:
+            self.root = value
+            self.lines[()] = line
+            location: Location | None = ()
+        else:
+            location = self._add(self._stack[-1], value, line)
+        if location is None or not isinstance(value, list | dict):
+            return
+        if len(self._stack) >= MAXIMUM_DEPTH:
+            raise YamlProblem(line, "This is nested too deeply.", "Nothing here needs such depth.")
+        self._stack.append(_Container(value, location))
+
+    def _add(self, container: _Container, value: Tree, line: int) -> Location | None:
+        """Put `value` into its container; where it stands, or None when it was a key."""
+        if isinstance(container.value, list):
+            location = (*container.location, len(container.value))
+            self.lines[location] = line
+            container.value.append(value)
+            return location
+        if container.key is None:
+            if not isinstance(value, str):
+                raise YamlProblem(line, "A key must be a word.", "Write `key: value`.")
+            location = (*container.location, value)
+            if location in self.lines:
+                raise YamlProblem(line, f"The key `{value}` stands here twice.", "Keep one of them.")
+            container.key = value
+            self.lines[location] = line
+            return None
+        key, container.key = container.key, None
+        if value is not None:
+            container.value[key] = value
+        return (*container.location, key)
 
 
-def _is_implied(event: yaml.NodeEvent) -> bool:
-    """Whether the tag is the parser's own `!` for quoted text, not one the author wrote."""
-    return getattr(event, "tag", None) == "!" and isinstance(event, yaml.ScalarEvent) and bool(event.style)
+def _refuse_references(event: yaml.NodeEvent, line: int) -> None:
+    if isinstance(event, yaml.AliasEvent):
+        raise YamlProblem(line, f"Aliases (*{event.anchor}) are not read here.", "Write the value out.")
+    if event.anchor is not None:
+        raise YamlProblem(line, f"Anchors (&{event.anchor}) are not read here.", "Remove it.")
+    tag = getattr(event, "tag", None)
+    if tag is not None and not (tag == "!" and getattr(event, "style", None)):
+        raise YamlProblem(line, f"Tags ({tag}) are not read here.", "Remove it.")
 
 
 def _value(event: yaml.NodeEvent) -> Tree:
@@ -126,24 +158,3 @@ def _value(event: yaml.NodeEvent) -> Tree:
     assert isinstance(event, yaml.ScalarEvent)
     text: str = event.value
     return None if not event.style and text in _NULLS else text
-
-
-def _add(container: _Container, value: Tree, line: int, lines: dict[Location, int]) -> Location | None:
-    """Put `value` into its container; where it stands, or None when it was a key."""
-    if isinstance(container.value, list):
-        location = (*container.location, len(container.value))
-        lines[location] = line
-        container.value.append(value)
-        return location
-    if container.key is None:
-        if not isinstance(value, str):
-            raise YamlProblem(line, "A key must be a word.", "Write `key: value`.")
-        if (*container.location, value) in lines:
-            raise YamlProblem(line, f"The key `{value}` stands here twice.", "Keep one of them.")
-        container.key = value
-        lines[*container.location, value] = line
-        return None
-    key, container.key = container.key, None
-    if value is not None:
-        container.value[key] = value
-    return (*container.location, key)

@@ -1,6 +1,6 @@
-"""`|` inside math and code of a table row is no cell border: `| $P(A|B)$ |` is one cell.
+r"""`|` inside math and code of a table row is no cell border: `| $P(A|B)$ |` is one cell.
 
-GitHub's tables cut cells before they look at code or math, so authors had to write `\\|`. A block
+GitHub's tables cut cells before they look at code or math, so authors had to write `\|`. A block
 rule that runs before the table's swaps such a `|` for a stand-in of the same length, and a core
 rule swaps it back in every token.
 """
