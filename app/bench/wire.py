@@ -204,6 +204,7 @@ class RunResult:
 
     spec: RunSpec
     environment: Environment | None = None
+    started: tuple[RankStarted, ...] = ()
     rows: tuple[Row, ...] = ()
     gemm: Gemm | None = None
     problems: tuple[Problem, ...] = ()
@@ -214,6 +215,8 @@ class RunResult:
         """This result with what `event` adds to it."""
         if isinstance(event, Hello):
             return dataclasses.replace(self, environment=event.environment)
+        if isinstance(event, RankStarted):
+            return dataclasses.replace(self, started=(*self.started, event))
         if isinstance(event, Row):
             return dataclasses.replace(self, rows=(*self.rows, event))
         if isinstance(event, Gemm):

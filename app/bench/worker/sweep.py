@@ -22,7 +22,8 @@ from app.bench.worker.timing import Call, Clock, clock_for, measure, summarize
 NOISY_PERCENT = 10.0
 _MINIMUM_PATIENCE = 15.0
 _FIRST_BYTES_PER_SECOND = 3e8
-"""A guess until the first row is known; only the time left and the patience depend on it."""
+"""A guess; only the time left and the patience depend on it."""
+_GUESS_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,9 @@ class Sweep:
         begin = time.monotonic()
         first: Row | None = None
         for done, step in enumerate(steps):
-            spent, past = time.monotonic() - begin, sum(weights[:done])
-            left = sum(weights[done:]) * (spent / past if past else 1) + self.spec.gemm_seconds
+            # The guess counts like some seconds of experience, so that the first rows do not throw the estimate about.
+            slower = (time.monotonic() - begin + _GUESS_SECONDS) / (sum(weights[:done]) + _GUESS_SECONDS)
+            left = sum(weights[done:]) * slower + self.spec.gemm_seconds
             self.send(
                 Progress(
                     operation=step.collective.name,
