@@ -1,44 +1,29 @@
 """Plain ASGI layers around the app: who may call it, what every answer carries.
 
 `Guard` refuses unknown hosts (DNS rebinding) and unsafe methods from another origin, so forms need
-no token. `Headers` adds the content security policy and its kin, and keeps a language chosen by
+no token. `ResponseHeaders` adds the content security policy and its kin, and keeps a language chosen by
 `?lang=` in a cookie. `BaseHTTPMiddleware` is avoided: it breaks context variables and streaming.
 """
 
 from urllib.parse import parse_qs, urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from fastapi import Request
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.core.i18n import parse_language
+from app.core.errors import Forbidden
+from app.core.i18n import Language, Text, parse_language
+from app.web import errors
 from app.web.language import COOKIE, COOKIE_SECONDS
+from app.web.security import SECURITY_HEADERS
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
-CONTENT_SECURITY_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data: blob:",
-        "font-src 'self'",
-        "connect-src 'self'",
-        "media-src 'self' blob:",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'self'",
-        "manifest-src 'self'",
-    )
+FOREIGN = Text("This request came from another site.", "这个请求来自别的网站。")
+FOREIGN_REMEDY = Text(
+    "Open the page here and send the form again. Nothing was changed.",
+    "请在本站打开页面后重新提交。没有改动任何数据。",
 )
-
-SECURITY_HEADERS = {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Permissions-Policy": "microphone=(self), camera=(), geolocation=()",
-}
 
 
 class Guard:
@@ -46,55 +31,79 @@ class Guard:
 
     def __init__(self, app: ASGIApp, hosts: tuple[str, ...]) -> None:
         self._app = app
-        self._hosts = frozenset(hosts)
+        self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             refusal = self._refusal(scope["method"], Headers(scope=scope))
-            if refusal:
-                await PlainTextResponse(refusal, 403)(scope, receive, send)
+            if refusal is not None:
+                response = errors.answer(Request(scope), refusal)
+                response.headers.update(SECURITY_HEADERS)
+                await response(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    def _refusal(self, method: str, headers: Headers) -> str:
+    def _refusal(self, method: str, headers: Headers) -> Forbidden | None:
         host = headers.get("host", "")
-        if "*" not in self._hosts and (urlsplit(f"//{host}").hostname or "") not in self._hosts:
-            return f"Unknown host {host!r}. Add it to RINGSIDE_ALLOWED_HOSTS if it is yours."
+        if "*" not in self._hosts and _name(host) not in self._hosts:
+            return Forbidden(
+                Text(f"This server is not known as {host!r}.", f"本服务器不认识主机名 {host!r}。"),
+                remedy=Text(
+                    "If the name is yours, add it to RINGSIDE_ALLOWED_HOSTS and restart.",
+                    "如果这是你的主机名，请把它加入 RINGSIDE_ALLOWED_HOSTS 后重启。",
+                ),
+            )
         if method in SAFE_METHODS:
-            return ""
+            return None
         site = headers.get("sec-fetch-site")
         if site is not None:
-            return "" if site in {"same-origin", "none"} else "This request came from another site."
+            return None if site in {"same-origin", "none"} else Forbidden(FOREIGN, remedy=FOREIGN_REMEDY)
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
-            return "This request came from another site."
+        if origin is not None and origin.partition("://")[2].lower() != host.lower():
+            return Forbidden(FOREIGN, remedy=FOREIGN_REMEDY)
+        return None
+
+
+def _name(host: str) -> str:
+    """The name in a `Host` header, without the port; empty when it cannot be read."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
         return ""
 
 
 class ResponseHeaders:
-    """Adds the security headers, and the language cookie when the address names a language."""
+    """Adds the security headers, and the language cookie when the address names a language.
+
+    An answer that says nothing about caching is checked again each time: pages change with progress.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        defaults = {**SECURITY_HEADERS, "Cache-Control": "private, no-cache"}
+        self._defaults = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in defaults.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        query = scope["query_string"]
-        chosen = (
-            parse_language(parse_qs(query.decode("latin-1")).get("lang", [None])[-1]) if b"lang=" in query else None
-        )
+        chosen = _chosen_language(scope["query_string"])
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in SECURITY_HEADERS.items():
-                    headers.setdefault(name, value)
+                headers: list[tuple[bytes, bytes]] = list(message.get("headers", ()))
+                present = {name.lower() for name, _ in headers}
+                headers += [(name, value) for name, value in self._defaults if name not in present]
                 if chosen:
-                    headers.append(
-                        "Set-Cookie", f"{COOKIE}={chosen}; Path=/; Max-Age={COOKIE_SECONDS}; SameSite=Lax; HttpOnly"
-                    )
+                    cookie = f"{COOKIE}={chosen}; Path=/; Max-Age={COOKIE_SECONDS}; SameSite=Lax; HttpOnly"
+                    headers.append((b"set-cookie", cookie.encode("latin-1")))
+                message["headers"] = headers
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+
+def _chosen_language(query: bytes) -> Language | None:
+    if b"lang=" not in query:
+        return None
+    return parse_language(parse_qs(query.decode("latin-1")).get("lang", [None])[-1])

@@ -11,9 +11,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Request
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from starlette.responses import HTMLResponse
 
+from app.content.search import plain
 from app.core import units
 from app.core.i18n import LANGUAGES, Language, Text
 from app.web.language import language_of
@@ -37,6 +39,8 @@ class Templates:
             "number": units.number,
             "both_bytes": units.both_bytes,
             "duration": units.duration,
+            "plain": plain,
+            "tt": _in_language,
         }
         self._common = {language: self._names(language, asset) for language in LANGUAGES}
 
@@ -59,6 +63,13 @@ class Templates:
         if block is None:
             return loaded.render(names)
         return "".join(loaded.blocks[block](loaded.new_context(names)))
+
+
+@pass_context
+def _in_language(context: Context, text: Text) -> str:
+    """`tt` as a filter, for `map`."""
+    language: Language = context["lang"]
+    return text[language]
 
 
 def is_fragment(request: Request) -> bool:

@@ -1,6 +1,6 @@
 """What a request handler works with: made once by `create_app`, the same for every request."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fastapi import Request
 
@@ -9,6 +9,7 @@ from app.core.clock import Clock
 from app.core.db import Database
 from app.settings import Settings
 from app.web.assets import Assets
+from app.web.page_cache import PageCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,8 @@ class Services:
     library: Library
     assets: Assets
     clock: Clock
+    pages: PageCache = field(default_factory=PageCache)
+    """Finished study pages."""
 
 
 def services(request: Request) -> Services:

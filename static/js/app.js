@@ -36,7 +36,7 @@ document.addEventListener("htmx:sendError", () => {
   box.dataset.kind = "error";
   const text = document.createElement("p");
   text.textContent = chinese
-    ? "服务器没有响应。请确认它仍在运行,然后重试;页面上的内容没有丢失。"
+    ? "服务器没有响应。请确认它仍在运行，然后重试；页面上的内容没有丢失。"
     : "The server does not answer. Check that it is still running and try again; nothing on this page is lost.";
   box.append(text);
   document.getElementById("notice").replaceChildren(box);

@@ -1,0 +1,44 @@
+"""`/`: what to do now. Today's cards, the question read last, the doors for a first visit, the map of topics."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse
+
+from app.content.library import Broken, Library
+from app.content.model import Question
+from app.core.errors import NotFound
+from app.web import render
+from app.web.language import language_of
+from app.web.last_read import last_read
+from app.web.services import services
+from app.web.today import today
+from app.web.topic_map import topic_map
+
+router = APIRouter()
+
+
+@router.get("/")
+def home(request: Request) -> HTMLResponse:
+    """The home page, for a first visit or a later one."""
+    library = services(request).library
+    questions = library.questions()
+    titles = {topic.slug: topic.title for topic in library.topics}
+    return render.page(
+        request,
+        "home.html",
+        today=today(request),
+        titles=titles,
+        reading=_reading(library, last_read(request)),
+        first=questions[0] if questions else None,
+        questions=questions,
+        map=topic_map(library.topics, questions, language=language_of(request)),
+    )
+
+
+def _reading(library: Library, slug: str | None) -> Question | None:
+    """The question read last, if it is still there."""
+    if slug is None:
+        return None
+    try:
+        return library.question(slug)
+    except (NotFound, Broken):
+        return None
