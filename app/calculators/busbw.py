@@ -37,7 +37,7 @@ class BusbwInputs(Inputs):
     time_us: float = real(
         4000,
         title=Text("Measured time T", "实测时间 T"),
-        help=Text("Time of one operation, the slowest rank's.", "一次操作的时间,以最慢的 rank 为准。"),
+        help=Text("Time of one operation, the slowest rank's.", "一次操作的时间，以最慢的 rank 为准。"),
         unit="µs",
         maximum=1e13,
     )
@@ -62,7 +62,7 @@ def compute(inputs: BusbwInputs) -> Outcome:
         source=operations.BUS_FACTOR_SOURCE,
         why=Text(
             "The share of the buffer that every rank's link has to carry in the best case, 1 for a plain copy.",
-            "最好情况下每个 rank 的链路必须承载的数据量与 buffer 之比,单纯拷贝时为 1。",
+            "最好情况下每个 rank 的链路必须承载的数据量与 buffer 之比，单纯拷贝时为 1。",
         ),
     )
     algorithm = work.result(
@@ -77,7 +77,7 @@ def compute(inputs: BusbwInputs) -> Outcome:
         source=PERFORMANCE,
         why=Text(
             "What the caller sees: the size of the buffer over the time it took.",
-            "调用者看到的速率:buffer 大小除以耗时。",
+            "调用者看到的速率：buffer 大小除以耗时。",
         ),
     )
     work.result(
@@ -98,17 +98,17 @@ def compute(inputs: BusbwInputs) -> Outcome:
 def _remarks(work: Work, inputs: BusbwInputs, algorithm: float) -> None:
     work.assume(
         "The size is the full buffer: for all-gather, reduce-scatter and all-to-all, n times one rank's part.",
-        "大小指完整 buffer:对 all-gather、reduce-scatter、all-to-all,是单个 rank 那一份的 n 倍。",
+        "大小指完整 buffer：对 all-gather、reduce-scatter、all-to-all，是单个 rank 那一份的 n 倍。",
     )
     work.assume(
         "The factor describes ring-like traffic. With in-switch reduction (NVLS) bus bandwidth can exceed the link's speed.",
-        "系数按 ring 的流量推出。启用交换机内归约(NVLS)时,bus bandwidth 可以超过链路带宽。",
+        "系数按 ring 的流量推出。启用交换机内归约（NVLS）时，bus bandwidth 可以超过链路带宽。",
     )
     if not inputs.time_us:
-        work.warn("No time has passed, so no rate is defined; it is shown as 0.", "时间为 0,速率没有定义,显示为 0。")
+        work.warn("No time has passed, so no rate is defined; it is shown as 0.", "时间为 0，速率没有定义，显示为 0。")
     if inputs.ranks == 1:
         work.warn(
-            "A group of one moves nothing: bus bandwidth is 0.", "只有一个 rank,没有数据移动:bus bandwidth 为 0。"
+            "A group of one moves nothing: bus bandwidth is 0.", "只有一个 rank，没有数据移动：bus bandwidth 为 0。"
         )
     factor = operations.bus_factor(inputs.operation, inputs.ranks)
     bus = "bus_bandwidth_gb_per_s"
@@ -118,7 +118,7 @@ def _remarks(work: Work, inputs: BusbwInputs, algorithm: float) -> None:
         algorithm,
         Text(
             "Size over time still depends on the number of ranks; only after the bus factor may it be held against a link.",
-            "大小除以时间还与 rank 数有关;乘上 bus 系数之后才能与链路带宽比较。",
+            "大小除以时间还与 rank 数有关；乘上 bus 系数之后才能与链路带宽比较。",
         ),
     )
     if factor:
@@ -128,7 +128,7 @@ def _remarks(work: Work, inputs: BusbwInputs, algorithm: float) -> None:
             algorithm / factor,
             Text(
                 "The factor multiplies: a rank sends 2(n − 1)/n of the buffer in an all-reduce.",
-                "系数是乘上去的:all-reduce 中每个 rank 要发送 buffer 的 2(n − 1)/n。",
+                "系数是乘上去的：all-reduce 中每个 rank 要发送 buffer 的 2(n − 1)/n。",
             ),
         )
     if inputs.operation == "all_reduce":
@@ -138,14 +138,14 @@ def _remarks(work: Work, inputs: BusbwInputs, algorithm: float) -> None:
             algorithm * factor / 2,
             Text(
                 "An all-reduce is a reduce-scatter and an all-gather: the buffer crosses twice.",
-                "all-reduce 等于 reduce-scatter 加 all-gather,数据要走两遍。",
+                "all-reduce 等于 reduce-scatter 加 all-gather，数据要走两遍。",
             ),
         )
     work.wrong(
         bus,
         Text("GiB/s labelled GB/s", "把 GiB/s 写成 GB/s"),
         algorithm * factor * GIGA / GIB,
-        Text("Bandwidth counts 10⁹ bytes; 2³⁰ reads 7 % low.", "带宽按 10⁹ 字节计;按 2³⁰ 会偏低 7 %。"),
+        Text("Bandwidth counts 10⁹ bytes; 2³⁰ reads 7 % low.", "带宽按 10⁹ 字节计；按 2³⁰ 会偏低 7 %。"),
     )
     if inputs.operation in operations.PARTED:
         work.wrong(
@@ -169,7 +169,7 @@ CALCULATOR = Calculator(
     title=Text("Bus bandwidth", "bus bandwidth"),
     question=Text(
         "I measured a collective: what bandwidth is that, and may I hold it against the link's?",
-        "测到一次集合通信的时间:带宽是多少?能不能直接与链路带宽比较?",
+        "测到一次集合通信的时间：带宽是多少？能不能直接与链路带宽比较？",
     ),
     inputs=BusbwInputs,
     compute=compute,

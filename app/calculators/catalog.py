@@ -24,7 +24,7 @@ def calculator(slug: str) -> Calculator:
         known = ", ".join(calculators())
         raise NotFound(
             Text(f"There is no calculator “{slug}”.", f"没有名为“{slug}”的计算器。"),
-            remedy=Text(f"There are: {known}.", f"现有:{known}。"),
+            remedy=Text(f"There are: {known}.", f"现有：{known}。"),
         )
     return found
 

@@ -1,7 +1,7 @@
 """What people answer by mistake when asked how long a collective takes, with the same inputs."""
 
 from app.calculators import operations
-from app.calculators.collective_models import Plan
+from app.calculators.collective_plan import Plan
 from app.calculators.operations import Operation
 from app.calculators.work import Work
 from app.core.i18n import Text
@@ -29,7 +29,7 @@ def add(
             fixed + size / rate,
             Text(
                 "What counts is what a rank sends, not the size of the buffer.",
-                "要看每个 rank 实际发送多少,而不是 buffer 的大小。",
+                "要看每个 rank 实际发送多少，而不是 buffer 的大小。",
             ),
         )
     if operation == "all_reduce":
@@ -49,13 +49,13 @@ def add(
         "time_s",
         Text("Divided by 8 once more", "又多除了一次 8"),
         fixed + plan.transfer_s * 8,
-        Text("The rate is in bytes already, not in bits.", "这里的带宽单位已经是字节,不是比特。"),
+        Text("The rate is in bytes already, not in bits.", "这里的带宽单位已经是字节，不是比特。"),
     )
     work.wrong(
         "time_s",
         Text("GiB over GB/s", "用 GiB 除以 GB/s"),
         fixed + plan.transfer_s * GIGA / GIB,
-        Text("2³⁰ against 10⁹ bytes: 7 % off.", "2³⁰ 与 10⁹ 字节混用,差 7 %。"),
+        Text("2³⁰ against 10⁹ bytes: 7 % off.", "2³⁰ 与 10⁹ 字节混用，差 7 %。"),
     )
 
 
@@ -67,7 +67,7 @@ def _all_reduce(work: Work, *, ranks: int, size: float, fixed: float, plan: Plan
             fixed + plan.transfer_s / 2,
             Text(
                 "Reducing is only the first half; spreading the result costs as much.",
-                "归约只是前一半,把结果发回去还要同样多的时间。",
+                "归约只是前一半，把结果发回去还要同样多的时间。",
             ),
         )
         work.wrong(
@@ -82,7 +82,7 @@ def _all_reduce(work: Work, *, ranks: int, size: float, fixed: float, plan: Plan
         (ranks - 1) * size,
         Text(
             "Nobody sends its buffer to all others: sums are formed on the way.",
-            "没有人把整个 buffer 发给所有人:数据在途中就累加了。",
+            "没有人把整个 buffer 发给所有人：数据在途中就累加了。",
         ),
     )
 
@@ -94,7 +94,7 @@ def _parted(work: Work, *, ranks: int, size: float, fixed: float, plan: Plan) ->
         fixed + plan.transfer_s * ranks,
         Text(
             "The size is the whole buffer over all ranks already; taking it for one rank's part counts n times too much.",
-            "这里的大小已经是所有 rank 合计的 buffer;当成单个 rank 的份额会多算 n 倍。",
+            "这里的大小已经是所有 rank 合计的 buffer；当成单个 rank 的份额会多算 n 倍。",
         ),
     )
     work.wrong(
@@ -103,6 +103,6 @@ def _parted(work: Work, *, ranks: int, size: float, fixed: float, plan: Plan) ->
         size,
         Text(
             "A rank's own part stays where it is: (n − 1)/n of the buffer moves.",
-            "自己的那份不用传,只移动 buffer 的 (n − 1)/n。",
+            "自己的那份不用传，只移动 buffer 的 (n − 1)/n。",
         ),
     )

@@ -11,7 +11,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from app.calculators import collective_mistakes, collective_models, operations
-from app.calculators.collective_models import Plan
+from app.calculators.collective_plan import Plan, nothing
 from app.calculators.model import Calculator, Drill, Outcome
 from app.calculators.operations import Operation
 from app.calculators.work import Work
@@ -23,11 +23,11 @@ from app.hardware.model import Profile
 Algorithm = Literal["ring", "tree", "pipelined_tree", "halving_doubling", "nvls", "hierarchical"]
 ALGORITHMS: dict[str, Text] = {
     "ring": same("ring"),
-    "tree": Text("tree, whole message per hop", "tree(整条消息逐跳)"),
-    "pipelined_tree": Text("double binary tree, pipelined", "双二叉树(流水)"),
+    "tree": Text("tree, whole message per hop", "tree（整条消息逐跳）"),
+    "pipelined_tree": Text("double binary tree, pipelined", "双二叉树（流水）"),
     "halving_doubling": Text("recursive halving-doubling", "递归折半-倍增"),
-    "nvls": Text("NVLS, reduced in the switch", "NVLS(交换机内归约)"),
-    "hierarchical": Text("hierarchical: node, network, node", "分层:机内、机间、机内"),
+    "nvls": Text("NVLS, reduced in the switch", "NVLS（交换机内归约）"),
+    "hierarchical": Text("hierarchical: node, network, node", "分层：机内、机间、机内"),
 }
 
 
@@ -53,7 +53,7 @@ class CollectiveInputs(Inputs):
         title=Text("Bandwidth B", "带宽 B"),
         help=Text(
             "Per GPU, one direction. NVLink on H100: 450. One 400 Gb/s network card: 50.",
-            "每卡单向。H100 的 NVLink 为 450;一张 400 Gb/s 网卡为 50。",
+            "每卡单向。H100 的 NVLink 为 450；一张 400 Gb/s 网卡为 50。",
         ),
         unit="GB/s",
         minimum=0.001,
@@ -69,7 +69,7 @@ class CollectiveInputs(Inputs):
     base_latency_us: float = real(
         0,
         title=Text("Base latency α₀", "固定延迟 α₀"),
-        help=Text("Paid once: the launch and the protocol's start.", "只付一次:kernel 启动与协议建立。"),
+        help=Text("Paid once: the launch and the protocol's start.", "只付一次：kernel 启动与协议建立。"),
         unit="µs",
         maximum=1e9,
     )
@@ -84,7 +84,7 @@ class CollectiveInputs(Inputs):
         title=Text("Ranks per node g", "每机 rank 数 g"),
         help=Text(
             "GPUs that share one NVLink domain. Hierarchical and NVLS only.",
-            "同一 NVLink 域内的 GPU 数,只用于分层与 NVLS。",
+            "同一 NVLink 域内的 GPU 数，只用于分层与 NVLS。",
         ),
         maximum=10**5,
     )
@@ -92,7 +92,7 @@ class CollectiveInputs(Inputs):
         50,
         title=Text("Bandwidth between nodes B₂", "机间带宽 B₂"),
         help=Text(
-            "Per GPU, one direction, over the network. Hierarchical only.", "每卡单向的网络带宽,只用于分层算法。"
+            "Per GPU, one direction, over the network. Hierarchical only.", "每卡单向的网络带宽，只用于分层算法。"
         ),
         unit="GB/s",
         minimum=0.001,
@@ -113,7 +113,7 @@ class CollectiveInputs(Inputs):
                 "ranks",
                 Text(
                     "Recursive halving-doubling needs a power of two, such as 8 or 16.",
-                    "递归折半-倍增要求 rank 数是 2 的幂,例如 8 或 16。",
+                    "递归折半-倍增要求 rank 数是 2 的幂，例如 8 或 16。",
                 ),
             )
         if self.algorithm == "hierarchical" and self.ranks > self.ranks_per_node and self.ranks % self.ranks_per_node:
@@ -121,7 +121,7 @@ class CollectiveInputs(Inputs):
                 "ranks",
                 Text(
                     f"Hierarchical needs full nodes: a multiple of {self.ranks_per_node}.",
-                    f"分层算法要求每台机器都占满:rank 数须为 {self.ranks_per_node} 的倍数。",
+                    f"分层算法要求每台机器都占满：rank 数须为 {self.ranks_per_node} 的倍数。",
                 ),
             )
         return self
@@ -137,7 +137,7 @@ def compute(inputs: CollectiveInputs) -> Outcome:
     work.given("a", inputs.latency_us, "µs", symbol=r"\alpha")
     work.given("a0", inputs.base_latency_us, "µs", symbol=r"\alpha_0")
     plan = (
-        collective_models.nothing()
+        nothing()
         if n == 1
         else collective_models.PLANS[inputs.algorithm](
             work,
@@ -237,7 +237,7 @@ def _bandwidths(work: Work, inputs: CollectiveInputs, seconds: float) -> None:
 def _remarks(work: Work, inputs: CollectiveInputs, plan: Plan) -> None:
     work.assume(
         "Every rank sends and receives at once at the given rate, and nobody else uses the links.",
-        "每个 rank 以给定速率同时收发,链路上没有其他流量。",
+        "每个 rank 以给定速率同时收发，链路上没有其他流量。",
     )
     for remark in plan.assumptions:
         work.assume(remark.en, remark.zh)
@@ -246,12 +246,12 @@ def _remarks(work: Work, inputs: CollectiveInputs, plan: Plan) -> None:
     if inputs.ranks == 1:
         work.warn(
             "A group of one moves nothing and takes no time; its bandwidths are shown as 0.",
-            "只有一个 rank 时没有数据移动,时间为 0,带宽显示为 0。",
+            "只有一个 rank 时没有数据移动，时间为 0，带宽显示为 0。",
         )
     elif inputs.algorithm == "nvls" and inputs.ranks > inputs.ranks_per_node:
         work.warn(
             f"NVLS reduces inside one NVLink domain; {inputs.ranks} ranks do not fit into one of {inputs.ranks_per_node}.",
-            f"NVLS 只在一个 NVLink 域内归约;{inputs.ranks} 个 rank 放不进 {inputs.ranks_per_node} 卡的域。",
+            f"NVLS 只在一个 NVLink 域内归约；{inputs.ranks} 个 rank 放不进 {inputs.ranks_per_node} 卡的域。",
         )
 
 
@@ -267,7 +267,7 @@ CALCULATOR = Calculator(
     title=Text("Collective time", "集合通信时间"),
     question=Text(
         "How long does an all-reduce, or another collective, take on n ranks?",
-        "n 个 rank 做一次 all-reduce(或其他集合通信)要多久?",
+        "n 个 rank 做一次 all-reduce（或其他集合通信）要多久？",
     ),
     inputs=CollectiveInputs,
     compute=compute,

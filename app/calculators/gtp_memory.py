@@ -6,107 +6,24 @@ On the wire an element costs its data and its block scales: bf16 2, MXFP8 1 + 1/
 Source: the generalized tensor parallelism document of Megatron Core, §1.3, §1.7.
 """
 
-from typing import Literal, Self
-
-from pydantic import model_validator
-
-from app.calculators import gtp_mistakes
+from app.calculators import gtp_remarks
+from app.calculators.gtp_inputs import (
+    BF16_BYTES,
+    DATA_BYTES,
+    GRADIENT_BYTES,
+    PADDING,
+    SCALE_BLOCK,
+    GtpInputs,
+    wire_bytes,
+)
 from app.calculators.model import Calculator, Drill, Outcome
 from app.calculators.shapes import ModelShape
 from app.calculators.work import Work
-from app.core.i18n import Text, same
-from app.core.inputs import InputProblem, Inputs, choice, switch, whole
+from app.core.i18n import Text
 
 DOCUMENT = "Megatron Core, generalized tensor parallelism document"
 FORMATS_SOURCE = f"{DOCUMENT}, §1.3"
 SCALING_SOURCE = f"{DOCUMENT}, §1.7"
-
-Format = Literal["bf16", "mxfp8", "nvfp4"]
-DATA_BYTES: dict[Format, float] = {"bf16": 2.0, "mxfp8": 1.0, "nvfp4": 0.5}
-SCALE_BLOCK: dict[Format, int] = {"bf16": 0, "mxfp8": 32, "nvfp4": 16}
-"""Elements that share one scale of one byte; 0 where the format has none."""
-PADDING: dict[Format, int] = {"bf16": 16, "mxfp8": 32, "nvfp4": 16}
-GRADIENT_BYTES = {"bf16": 2.0, "fp32": 4.0}
-BF16_BYTES = 2
-
-
-class GtpInputs(Inputs):
-    """One linear layer's weight, out x in."""
-
-    out_features: int = whole(
-        8192,
-        title=Text("Output features", "输出维度"),
-        help=Text("Rows of the weight.", "权重的行数。"),
-        maximum=10**7,
-    )
-    in_features: int = whole(
-        8192,
-        title=Text("Input features", "输入维度"),
-        help=Text("Columns of the weight.", "权重的列数。"),
-        maximum=10**7,
-    )
-    tensor_parallel_size: int = whole(
-        4,
-        title=Text("Tensor-parallel size TP", "张量并行度 TP"),
-        help=Text("Splits the weight for the GEMM itself.", "按它切开权重,GEMM 时也保持切开。"),
-        maximum=10**5,
-    )
-    gtp_remat_size: int = whole(
-        8,
-        title=Text("GTP_remat size G", "GTP_remat 大小 G"),
-        help=Text(
-            "Splits the TP slice again, for storage only. With 1 nothing is gathered.",
-            "把 TP slice 再切一次,只切存储;为 1 时不需要 gather。",
-        ),
-        maximum=10**5,
-    )
-    weight_format: Format = choice(
-        "bf16",
-        title=Text("Format on the wire and at rest", "存储与通信格式"),
-        help=Text("Low-precision formats carry a scale for each block.", "低精度格式每个 block 另带一个 scale。"),
-        choices={"bf16": same("bf16"), "mxfp8": same("MXFP8"), "nvfp4": same("NVFP4")},
-    )
-    gradient_format: Literal["bf16", "fp32"] = choice(
-        "bf16",
-        title=Text("Gradient format", "梯度格式"),
-        help=Text("What the reduce-scatter sends. It is never quantized.", "reduce-scatter 发送的格式,不会被量化。"),
-        choices={"bf16": same("bf16"), "fp32": same("fp32")},
-    )
-    parallel_kind: Literal["column", "row"] = choice(
-        "column",
-        title=Text("Kind of linear layer", "线性层类型"),
-        help=Text(
-            "Column: TP cuts the outputs. Row: TP cuts the inputs. GTP_remat always cuts the outputs.",
-            "column:TP 切输出维;row:TP 切输入维。GTP_remat 总是切输出维。",
-        ),
-        choices={"column": Text("column-parallel", "列并行"), "row": Text("row-parallel", "行并行")},
-    )
-    recomputed: bool = switch(
-        default=False,
-        title=Text("Inside a recomputed region", "处在重计算区域内"),
-        help=Text("Recomputing the layer gathers the weight a third time.", "重计算时还要第三次 gather 这个权重。"),
-    )
-
-    @model_validator(mode="after")
-    def _splits_evenly(self) -> Self:
-        cut, features = (
-            ("out_features", self.out_features) if self.parallel_kind == "column" else ("in_features", self.in_features)
-        )
-        if features % self.tensor_parallel_size:
-            raise InputProblem(
-                cut,
-                Text(
-                    f"TP cuts this side, so {self.tensor_parallel_size} has to divide it.",
-                    f"TP 沿这一维切分,须能被 {self.tensor_parallel_size} 整除。",
-                ),
-            )
-        return self
-
-
-def wire_bytes(format_name: Format) -> float:
-    """Bytes of one element with its part of the block scale."""
-    block = SCALE_BLOCK[format_name]
-    return DATA_BYTES[format_name] + (1 / block if block else 0.0)
 
 
 def compute(inputs: GtpInputs) -> Outcome:
@@ -118,8 +35,8 @@ def compute(inputs: GtpInputs) -> Outcome:
     work.given("G", inputs.gtp_remat_size)
     wire = _wire(work, inputs)
     _memory(work, inputs, wire)
-    _remarks(work, inputs)
-    gtp_mistakes.add(
+    gtp_remarks.add_remarks(work, inputs)
+    gtp_remarks.add_mistakes(
         work,
         elements=inputs.out_features * inputs.in_features,
         tensor_parallel_size=inputs.tensor_parallel_size,
@@ -142,7 +59,7 @@ def _wire(work: Work, inputs: GtpInputs) -> float:
         key="q",
         formula=rf"{data:g} + \tfrac{{1}}{{{block}}}" if block else f"{data:g}",
         source=FORMATS_SOURCE,
-        why=Text("The data and one byte of scale for each block.", "数据本身,加上每个 block 一字节的 scale。")
+        why=Text("The data and one byte of scale for each block.", "数据本身，加上每个 block 一字节的 scale。")
         if block
         else None,
     )
@@ -162,7 +79,7 @@ def _wire(work: Work, inputs: GtpInputs) -> float:
     )
     total = work.result(
         "wire_bytes_per_element_total",
-        Text("Wire bytes per element, all collectives", "每元素总字节数(全部集合通信)"),
+        Text("Wire bytes per element, all collectives", "每元素总字节数（全部集合通信）"),
         gathers * wire + gradient,
         "B/element",
         key="w",
@@ -170,7 +87,7 @@ def _wire(work: Work, inputs: GtpInputs) -> float:
         source=FORMATS_SOURCE,
         why=Text(
             "One gather forward, one backward, one reduce-scatter of the gradient.",
-            "forward 一次 gather,backward 一次 gather,再加一次梯度 reduce-scatter。",
+            "forward 一次 gather，backward 一次 gather，再加一次梯度 reduce-scatter。",
         ),
     )
     work.result(
@@ -204,7 +121,7 @@ def _wire(work: Work, inputs: GtpInputs) -> float:
         source=FORMATS_SOURCE,
         why=Text(
             "The gradient stays in high precision, so it weighs more the smaller the weights get.",
-            "梯度保持高精度,权重格式越小,它占的比例就越大。",
+            "梯度保持高精度，权重格式越小，它占的比例就越大。",
         ),
     )
     return wire
@@ -218,7 +135,7 @@ def _memory(work: Work, inputs: GtpInputs, wire: float) -> None:
     slice_in = inputs.in_features if column else inputs.in_features // tp
     work.result(
         "full_weight_bytes",
-        Text("Whole weight in bf16", "完整权重(bf16)"),
+        Text("Whole weight in bf16", "完整权重（bf16）"),
         elements * BF16_BYTES,
         "bytes",
         key="W",
@@ -234,7 +151,7 @@ def _memory(work: Work, inputs: GtpInputs, wire: float) -> None:
         symbol=r"W_{\mathrm{TP}}",
         formula=r"\frac{<W>}{<TP>}",
         source=SCALING_SOURCE,
-        why=Text("What the GEMM works on; it stays split.", "GEMM 实际使用的部分,一直保持切开。"),
+        why=Text("What the GEMM works on; it stays split.", "GEMM 实际使用的部分，一直保持切开。"),
     )
     padded = _padded(work, inputs, slice_out)
     work.step(
@@ -253,7 +170,7 @@ def _memory(work: Work, inputs: GtpInputs, wire: float) -> None:
         key="A",
         formula="<pad> * <side> * <q>",
         source=FORMATS_SOURCE,
-        why=Text("Lives only around its GEMM, then is freed.", "只在 GEMM 前后存在,用完即释放。"),
+        why=Text("Lives only around its GEMM, then is freed.", "只在 GEMM 前后存在，用完即释放。"),
     )
     work.result(
         "stored_bytes",
@@ -276,7 +193,7 @@ def _memory(work: Work, inputs: GtpInputs, wire: float) -> None:
         source=f"{DOCUMENT}, §1.1",
         why=Text(
             "The weight in use and the next one on its way; without GTP_remat nothing is gathered.",
-            "正在使用的和正在预取的各一份;不开 GTP_remat 时没有 gather。",
+            "正在使用的和正在预取的各一份；不开 GTP_remat 时没有 gather。",
         ),
     )
     work.result(
@@ -288,7 +205,7 @@ def _memory(work: Work, inputs: GtpInputs, wire: float) -> None:
         formula="<TP> * <G>",
         source=SCALING_SOURCE,
         why=Text(
-            "Counts shards of elements; the number format does not multiply it.", "按元素分片计,不因数值格式而放大。"
+            "Counts shards of elements; the number format does not multiply it.", "按元素分片计，不因数值格式而放大。"
         ),
     )
     total = (3 if inputs.recomputed else 2) * wire + GRADIENT_BYTES[inputs.gradient_format]
@@ -302,7 +219,7 @@ def _memory(work: Work, inputs: GtpInputs, wire: float) -> None:
         source=FORMATS_SOURCE,
         why=Text(
             "All gathers and the reduce-scatter, each (G − 1)/G of the slice.",
-            "所有 gather 与 reduce-scatter,各为 slice 的 (G − 1)/G。",
+            "所有 gather 与 reduce-scatter，各为 slice 的 (G − 1)/G。",
         ),
     )
 
@@ -341,33 +258,6 @@ def _padded(work: Work, inputs: GtpInputs, slice_out: int) -> int:
     return padded
 
 
-def _remarks(work: Work, inputs: GtpInputs) -> None:
-    work.assume(
-        "GTP is experimental in Megatron Core; small tensors (norms, biases, the router) are never split.",
-        "GTP 在 Megatron Core 中仍是实验特性;小张量(norm、bias、router)从不切分。",
-    )
-    work.assume(
-        "At rest the weight is counted in the wire format with its scales; master weights and optimizer state come on top.",
-        "存储按通信格式(含 scale)计;主权重与优化器状态另计。",
-    )
-    work.assume(
-        "Bytes per element are the price of one gathered or reduced element; the bytes a GPU sends carry the factor (G − 1)/G.",
-        "每元素字节数是 gather 或归约一个元素的代价;每卡实际发送量还要乘 (G − 1)/G。",
-    )
-    if inputs.gtp_remat_size == 1:
-        work.warn(
-            "With GTP_remat 1 nothing is gathered or scattered: the layer is plain TP with data parallelism.",
-            "GTP_remat 为 1 时没有 gather 与 scatter:就是普通的 TP 加数据并行。",
-        )
-    if inputs.gradient_format == "fp32" and 1 < inputs.gtp_remat_size < 4:
-        work.warn(
-            "Reduce-scatter with fp32 accumulation needs a group of at least 4.",
-            "fp32 累加的 reduce-scatter 要求组大小至少为 4。",
-        )
-    if inputs.weight_format == "mxfp8":
-        work.warn("MXFP8 weights need --fp8-param-gather.", "MXFP8 权重须同时开启 --fp8-param-gather。")
-
-
 def from_shape(shape: ModelShape) -> dict[str, str]:
     """The first MLP weight of a model."""
     return {"out_features": str(shape.ffn_size), "in_features": str(shape.hidden_size), "parallel_kind": "column"}
@@ -378,7 +268,7 @@ CALCULATOR = Calculator(
     title=Text("GTP memory and wire bytes", "GTP 的显存与通信量"),
     question=Text(
         "What does a weight cost under GTP: stored, gathered, and on the wire?",
-        "GTP 下一个权重要占多少:平时存多少、gather 出多少、线上传多少?",
+        "GTP 下一个权重要占多少：平时存多少、gather 出多少、线上传多少？",
     ),
     inputs=GtpInputs,
     compute=compute,

@@ -79,8 +79,8 @@ class Calculator:
     """An entry of the catalogue.
 
     `headline` names the results shown large; `sweep` is the input the plot varies at first and `sweep_result` what it
-    plots. `from_profile` and `from_shape` give the inputs that a machine or a model settles, as query values.
-    `questions` are slugs of study pages that use it.
+    plots, with the `thresholds` of results that have one. `from_profile` and `from_shape` give the inputs that a machine
+    or a model settles, as query values. `questions` are slugs of study pages that use it.
     """
 
     slug: str
@@ -94,4 +94,5 @@ class Calculator:
     drill: Drill
     from_profile: Callable[[Profile, Any], dict[str, str]] | None = None
     from_shape: Callable[[ModelShape], dict[str, str]] | None = None
-    questions: tuple[str, ...] = field(default=())
+    questions: tuple[str, ...] = ()
+    thresholds: Mapping[str, tuple[float, Text]] = field(default_factory=dict)

@@ -33,7 +33,7 @@ BUS_FACTOR_SOURCE = "nccl-tests, doc/PERFORMANCE.md and src/*.cu"
 
 BUS_FACTOR_WHY = Text(
     "Bus bandwidth rescales the rate so that it can be held against the speed of one link, whatever the number of ranks.",
-    "bus bandwidth 把速率换算成可以直接与单条链路的带宽比较的数,与 rank 数无关。",
+    "bus bandwidth 把速率换算成可以直接与单条链路的带宽比较的数，与 rank 数无关。",
 )
 
 
@@ -57,5 +57,5 @@ OPERATION_HELP = Text("Which collective the ranks run together.", "各 rank 一�
 RANKS_HELP = Text("How many GPUs take part. One rank moves nothing.", "参与通信的 GPU 数。只有 1 个 rank 时没有通信。")
 MESSAGE_HELP = Text(
     "The full buffer, as nccl-tests counts it: for all-gather and its kin all ranks' parts together. 2^26 works too.",
-    "完整 buffer 的大小,按 nccl-tests 的口径:all-gather 一类操作指所有 rank 的部分之和。也可以写 2^26。",
+    "完整 buffer 的大小，按 nccl-tests 的口径：all-gather 一类操作指所有 rank 的部分之和。也可以写 2^26。",
 )

@@ -3,6 +3,7 @@
 Axes are logarithmic where the numbers span more than a factor of thirty. The current value is marked and labelled.
 """
 
+import math
 from typing import Any
 
 from app.calculators.model import Calculator
@@ -13,6 +14,7 @@ from app.core.i18n import Language
 WIDE = 30
 """Numbers that span more than this factor are shown on a logarithmic axis."""
 MAXIMUM_TICKS = 12
+MAXIMUM_Y_TICKS = 8
 
 _COLOURS = {"FLOP/B": "var(--compute)", "FLOP": "var(--compute)", "": "var(--compute)"}
 
@@ -75,8 +77,31 @@ def traces(sweep: Sweep, calculator: Calculator, language: Language) -> tuple[li
         "hoverinfo": "text",
     }
     layout["xaxis"] = _x_axis(sweep, language)
+    threshold = calculator.thresholds.get(sweep.result)
+    if threshold is not None:
+        layout |= _threshold(threshold[0] / scale, threshold[1][language], sweep)
     layout["margin"] = {"t": 28}
     return [line, now], layout
+
+
+def _threshold(value: float, label: str, sweep: Sweep) -> dict[str, Any]:
+    """A dashed line across the plot, labelled at its left end."""
+    is_log = _y_axis(sweep).get("type") == "log"
+    line = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": value, "y1": value, "layer": "below"}
+    note = {
+        "xref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "y": math.log10(value) if is_log else value,
+        "text": label,
+        "showarrow": False,
+        "font": {"color": "var(--exposed-ink)", "size": 12},
+    }
+    return {
+        "shapes": [{**line, "line": {"color": "var(--exposed)", "width": 1.5, "dash": "dash"}}],
+        "annotations": [note],
+    }
 
 
 def _x_axis(sweep: Sweep, language: Language) -> dict[str, Any]:
@@ -100,11 +125,18 @@ def _x_axis(sweep: Sweep, language: Language) -> dict[str, Any]:
 
 
 def _y_axis(sweep: Sweep) -> dict[str, Any]:
-    values = [point.y for point in sweep.points]
+    values = [point.y / _scale(sweep) for point in sweep.points]
     positive = [value for value in values if value > 0]
-    if positive and len(positive) == len(values) and max(values) / min(values) > WIDE:
-        return {"type": "log", "exponentformat": "power", "dtick": 1}
-    return {"rangemode": "tozero"}
+    if not (positive and len(positive) == len(values) and max(values) / min(values) > WIDE):
+        return {"rangemode": "tozero"}
+    low, high = (math.floor(math.log10(value)) for value in (min(values), max(values)))
+    powers = range(low, high + 2)[:: -(-(high + 2 - low) // MAXIMUM_Y_TICKS)]
+    # Written out: Plotly would set powers with an inline style, which the policy forbids.
+    return {
+        "type": "log",
+        "tickvals": [10.0**power for power in powers],
+        "ticktext": [units.number(10.0**power) for power in powers],
+    }
 
 
 def _is_late(sweep: Sweep) -> bool:

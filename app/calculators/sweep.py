@@ -12,8 +12,8 @@ from app.core.errors import InvalidInput
 from app.core.i18n import Text
 from app.core.inputs import FieldDoc, Inputs, describe, parse, to_text
 
-DOUBLINGS = 5
-"""How far a number is varied to either side, in powers of two."""
+DOWN, UP = 5, 3
+"""How far a number is varied to either side, in powers of two: what is too large grows out of sight soon enough."""
 SIZES = (10, 32)
 """An input in bytes is varied at least over these powers of two, 1 KiB to 4 GiB."""
 FROM_ZERO = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
@@ -73,12 +73,12 @@ def _values(doc: FieldDoc, current: str) -> list[str]:
         numbers = {*FROM_ZERO} if doc.kind == "real" else {0.0, *(2.0**k for k in range(21))}
     elif doc.kind == "whole":
         middle = round(math.log2(value))
-        low_power, high_power = max(0, middle - DOUBLINGS), middle + DOUBLINGS
+        low_power, high_power = max(0, middle - DOWN), middle + UP
         if doc.unit == "B":
             low_power, high_power = min(low_power, SIZES[0]), max(high_power, SIZES[1])
         numbers = {2.0**k for k in range(low_power, high_power + 1)}
     else:
-        numbers = {value * 2 ** (k / 4) for k in range(-4 * DOUBLINGS, 4 * DOUBLINGS + 1)}
+        numbers = {value * 2 ** (k / 4) for k in range(-4 * UP, 4 * UP + 1)}
     inside = sorted(number for number in {*numbers, value} if low <= number <= high)
     if doc.kind == "whole":
         return [to_text(number) for number in inside]

@@ -37,7 +37,7 @@ export async function draw(root) {
     return;
   }
   for (const element of waiting) {
-    const latex = source(element);
+    const latex = (element.dataset.size === "large" ? "\\displaystyle " : "") + source(element);
     const kept = element.textContent;
     try {
       engine.render(latex, element, { displayMode: element.dataset.display === "true", throwOnError: true, strict: "ignore" });
