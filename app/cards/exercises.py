@@ -13,9 +13,12 @@ from app.calculators import catalog as calculators
 from app.calculators.model import Calculator, Result, Step, WrongAnswer
 from app.content.model import Embed
 from app.core.errors import InvalidInput, NotFound
-from app.core.inputs import FieldDoc, Inputs, describe, to_query, to_text
+from app.core.inputs import FieldDoc, Inputs, describe, public_name, to_query, to_text
+from app.timelines import catalog as timelines
+from app.timelines.catalog import Run, RunOperation
 
 ATTEMPTS = 20
+MAXIMUM_BLOCKS = 40
 _QUIET = {"0", "none", "false", ""}
 """Defaults that say "not used": such an input is left out of the question."""
 
@@ -79,7 +82,7 @@ def draw(embed: Embed, *, seed: str) -> Drill:
             calculator=calculator,
             name=name,
             result=result,
-            given=_given(inputs, fresh=set(fresh)),
+            given=_given(embed.slug, inputs, name, fresh=set(fresh)),
             steps=_steps(outcome.steps, name=name),
             wrong_answers=mistakes,
             query=to_query(inputs),
@@ -87,13 +90,45 @@ def draw(embed: Embed, *, seed: str) -> Drill:
     raise LookupError(f"no drawn numbers fit {embed.slug}")
 
 
-def _given(inputs: Inputs, *, fresh: set[str]) -> tuple[Given, ...]:
+def _given(slug: str, inputs: Inputs, result: str, *, fresh: set[str]) -> tuple[Given, ...]:
+    """The inputs that the result depends on, fresh ones first. Those at a default that says "not used" are left out."""
     given = []
     for field in describe(type(inputs)):
-        value = to_text(getattr(inputs, field.name))
-        if field.name in fresh or value != field.default or value not in _QUIET:
+        value = to_values(inputs)[field.name]
+        is_quiet = field.name not in fresh and value == field.default and value in _QUIET
+        if not is_quiet and _matters(slug, inputs, field, result):
             given.append(Given(field, value, field.name in fresh))
     return tuple(sorted(given, key=lambda item: not item.is_fresh))
+
+
+def to_values(inputs: Inputs) -> dict[str, str]:
+    """Every input as text, defaults included, by its public name."""
+    return {public_name(name): to_text(getattr(inputs, name)) for name in type(inputs).model_fields}
+
+
+def _matters(slug: str, inputs: Inputs, field: FieldDoc, result: str) -> bool:
+    """Whether another value of `field` would change `result`."""
+    values = to_values(inputs)
+    before = calculators.run(slug, values)[1].results[result].value
+    for other in _others(field, values[field.name]):
+        try:
+            after = calculators.run(slug, values | {field.name: other})[1].results.get(result)
+        except InvalidInput:
+            continue
+        if after is None or after.value != before:
+            return True
+    return False
+
+
+def _others(field: FieldDoc, value: str) -> tuple[str, ...]:
+    if field.kind == "choice":
+        return tuple(name for name, _ in field.choices if name != value)
+    if field.kind == "switch":
+        return ("false" if value == "true" else "true",)
+    if field.kind == "rationals":
+        return ()
+    number = float(value)
+    return tuple(to_text(int(other)) if field.kind == "whole" else str(other) for other in (number * 2, number * 3, 1))
 
 
 def _steps(steps: tuple[Step, ...], *, name: str) -> tuple[Step, ...]:
@@ -104,7 +139,55 @@ def _steps(steps: tuple[Step, ...], *, name: str) -> tuple[Step, ...]:
     return steps
 
 
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One stream of a timeline to be read: its blocks in the order they are launched, without their times."""
+
+    device: str
+    stream: str
+    blocks: tuple[RunOperation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A schedule to read: the lanes, and which communication blocks run while compute stands idle."""
+
+    run: Run
+    lanes: tuple[Lane, ...]
+    choices: tuple[str, ...]
+    exposed: frozenset[str]
+
+
 def is_readable(embed: Embed) -> bool:
-    """Whether the timeline has something to read: compute that can wait, and blocks to choose among."""
-    del embed
-    return False
+    """Whether the timeline has something to read: compute that can wait, and a few blocks to choose among."""
+    try:
+        reading = read(embed)
+    except (NotFound, InvalidInput):
+        return False
+    has_compute = any(operation.kind == "compute" for operation in reading.run.operations)
+    return has_compute and len(reading.choices) >= 2 and len(reading.run.operations) <= MAXIMUM_BLOCKS
+
+
+def read(embed: Embed) -> Reading:
+    """The reading exercise of a timeline block. Raises NotFound or InvalidInput."""
+    run = timelines.run(embed.slug, embed.inputs)
+    lanes: dict[tuple[str, str], list[RunOperation]] = {}
+    for operation in run.operations:
+        lanes.setdefault((operation.device, operation.stream), []).append(operation)
+    return Reading(
+        run=run,
+        lanes=tuple(Lane(device, stream, tuple(blocks)) for (device, stream), blocks in lanes.items()),
+        choices=tuple(operation.id for operation in run.operations if operation.kind == "communication"),
+        exposed=_exposed(run),
+    )
+
+
+def _exposed(run: Run) -> frozenset[str]:
+    """Communication that runs, at least partly, in a gap of its device's compute. Compared as exact fractions."""
+    gaps = [gap for gap in run.trace.gaps if gap.exposed]
+    return frozenset(
+        span.operation.id
+        for span in run.trace.spans
+        if span.operation.kind == "communication"
+        and any(gap.device == span.operation.device and span.start < gap.end and gap.start < span.end for gap in gaps)
+    )

@@ -91,6 +91,14 @@ class Card:
     group: str
     faces: Mapping[Language, Face]
 
+    @property
+    def anchor(self) -> str:
+        """The id of the element of the study page that this card was cut from."""
+        section, _, item = self.group.removeprefix(f"{self.question}/").partition("/")
+        if section in {"drill", "timeline"}:
+            return item
+        return f"{section}-{item}" if item else section
+
     def face(self, language: Language) -> Face:
         """The face in `language`, or in the other one where the page is missing or broken."""
         return self.faces.get(language) or next(iter(self.faces.values()))

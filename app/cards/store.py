@@ -151,14 +151,14 @@ class CardStore:
                 stored = _read(connection, learner, card, lock=True)
                 state = stored or UNSEEN
                 if state.version != version:
-                    raise _stale()
+                    raise already_answered()
                 after = change(state)
                 values = _entry(learner, card, state, after, kind=kind, at=at) | extra
                 entry = connection.execute(insert(review).values(values).returning(review.c.id)).scalar_one()
                 _write(connection, learner, card, after, is_new=stored is None)
                 return int(entry)
         except IntegrityError as error:
-            raise _stale() from error
+            raise already_answered() from error
 
     def entries(self, learner: str, *, since: datetime, until: datetime | None = None) -> list[Entry]:
         """Answers that stand, from `since` on (and before `until`), oldest first."""
@@ -200,7 +200,8 @@ class CardStore:
             return [int(value) for value in connection.execute(query).scalars()]
 
 
-def _stale() -> Stale:
+def already_answered() -> Stale:
+    """What is said to a form that shows an older state of its card."""
     return Stale(
         Text("This card was answered already, in another tab or by a second click.",
              "这张卡片已经答过了,可能在另一个标签页,或者点了两次。"),
