@@ -1,7 +1,8 @@
 """What stands inside lines of text: citations, computed numbers, cloze marks; and what is wrong there.
 
-Only lines that hold one of the marks at all are read, since most hold none. The dialect's own
-inline rules decide, so a mark in code or math is none here just as on the page.
+Every line of every file passes through here, so it is scanned rather than parsed: only what can
+hide a mark (escapes, code, math, bare links) is stepped over, by the dialect's own functions.
+A test holds this scan against the full inline parser.
 """
 
 import re
@@ -11,13 +12,23 @@ from dataclasses import dataclass, field
 from markdown_it.token import Token
 
 from app.content import dialect
-from app.content.dialect.number import Number
+from app.content.dialect.citation import CITATION
+from app.content.dialect.math import end as math_end
+from app.content.dialect.number import BRACES, Number
+from app.content.dialect.number import read as read_number
 from app.content.findings import Findings
 from app.content.metadata import SLUG
 from app.content.model import Cloze
 
 _MARKDOWN = dialect.make()
-_MARKS = re.compile(r"\[\^|\{\{|\$\$|!\[|==")
+_SPECIAL = re.compile(r"\\|`+|\$|\{\{|\[\^|!\[|<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^<>\x00-\x20]*>")
+_IMAGE = re.compile(r"!\[[^\[\]]*\]\(")
+_MISTAKES = {
+    "[^": ("[^ begins a citation that does not end.", "Write [^key] with a key of `sources:`."),
+    "$$": ("$$ begins math that does not end.", "Close it with $$; math holds no blank line."),
+    "{{": ("{{ begins a computed number that does not end.", "Close it with }} on the same line."),
+    "![": ("Images are not part of the format.", "Draw it as a timeline, or link to it."),
+}
 _SLUG = re.compile(SLUG)
 
 
@@ -32,39 +43,64 @@ class Marks:
 def collect(tokens: Iterable[Token], marks: Marks, findings: Findings) -> None:
     """Add the marks of all text in `tokens`, noting text that looks like a mark and is none."""
     for token in tokens:
-        if token.type == "inline" and _MARKS.search(token.content):
-            line = token.map[0] + 1 if token.map else 1
-            scan(token.content, line=line, marks=marks, findings=findings)
+        if token.type == "inline":
+            scan(token.content, line=token.map[0] + 1 if token.map else 1, marks=marks, findings=findings)
 
 
 def scan(text: str, *, line: int, marks: Marks, findings: Findings) -> None:
     """The same for one run of text that begins at `line`."""
-    if not _MARKS.search(text):
-        return
-    for token in _walk(text):
-        at = line + text.count("\n", 0, token.meta.get("position", 0))
-        if token.type == "citation":
-            marks.citations.append((token.content, at))
-        elif token.type == "number":
-            number = token.meta["number"]
+    for kind, start, end in _spans(text):
+        at = line + text.count("\n", 0, start)
+        if kind == "citation":
+            marks.citations.append((text[start + 2 : end - 1], at))
+        elif kind == "number":
+            number = read_number(text[start + 2 : end - 2])
             if number is not None:
                 marks.numbers.append((number, at))
             else:
                 remedy = "Write {{calc:its-name:result?input=value}}, or put the braces in code."
-                findings.add(at, f"{{{{{token.content}}}}} names no computed number.", remedy)
-        elif token.type == "image":
-            findings.add(at, "Images are not part of the format.", "Draw it as a timeline, or link to it.")
-        elif token.type == "text":
-            _check_text(token.content, at, findings)
+                findings.add(at, f"{text[start:end]} names no computed number.", remedy)
+        else:
+            findings.add(at, *_MISTAKES[kind])
 
 
-def _check_text(text: str, line: int, findings: Findings) -> None:
-    if "[^" in text:
-        findings.add(line, "[^ begins a citation that does not end.", "Write [^key] with a key of `sources:`.")
-    if "$$" in text:
-        findings.add(line, "$$ begins math that does not end.", "Close it with $$; math holds no blank line.")
-    if "{{" in text:
-        findings.add(line, "{{ begins a computed number that does not end.", "Close it with }} on the same line.")
+def _spans(text: str) -> Iterator[tuple[str, int, int]]:
+    """Kind, start and end of each mark outside code and math, and of what only begins like one.
+
+    The same functions as in the dialect's rules say where math, numbers and citations end.
+    """
+    position = 0
+    while (match := _SPECIAL.search(text, position)) is not None:
+        start = match.start()
+        special = match[0]
+        position = match.end()
+        if special == "\\":
+            position += 1
+        elif special[0] == "`":
+            closing = re.compile(f"(?<!`){special}(?!`)").search(text, position)
+            position = closing.end() if closing is not None else position
+        elif special == "$":
+            end = math_end(text, start)
+            if end < 0 and text.startswith("$$", start):
+                yield "$$", start, start + 2
+            position = max(position, end)
+        elif special[0] == "<":
+            continue
+        else:
+            end, kind = _mark_at(text, start, special)
+            if kind:
+                yield kind, start, end
+            position = max(position, end)
+
+
+def _mark_at(text: str, start: int, special: str) -> tuple[int, str]:
+    """End and kind of the mark that `special` begins; the kind is empty where it is text."""
+    if special == "![":
+        return (start + 2, "![") if _IMAGE.match(text, start) else (start + 1, "")
+    match, kind = (
+        (CITATION.match(text, start), "citation") if special == "[^" else (BRACES.match(text, start), "number")
+    )
+    return (match.end(), kind) if match is not None else (start + 1, special)
 
 
 def clozes(text: str, *, item: str, line: int, findings: Findings) -> tuple[Cloze, ...]:

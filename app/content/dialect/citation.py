@@ -7,7 +7,7 @@ from markdown_it.rules_inline import StateInline
 
 KEY = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
-_CITATION = re.compile(rf"\[\^({KEY})\]")
+CITATION = re.compile(rf"\[\^({KEY})\]")
 
 
 def install(markdown: MarkdownIt) -> None:
@@ -18,7 +18,7 @@ def install(markdown: MarkdownIt) -> None:
 def _rule(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - markdown-it's signature
     if not state.src.startswith("[^", state.pos):
         return False
-    match = _CITATION.match(state.src, state.pos)
+    match = CITATION.match(state.src, state.pos)
     if match is None:
         return False
     if not silent:

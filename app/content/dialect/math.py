@@ -27,55 +27,49 @@ def install(markdown: MarkdownIt) -> None:
     )
 
 
+def end(source: str, start: int) -> int:
+    """Where the math that opens with the `$` at `start` ends (behind its last `$`), or -1 where it is text."""
+    if source.startswith("$$", start):
+        closing = _closing(source, start + 2, "$$")
+        return closing + 2 if closing >= 0 and source[start + 2 : closing].strip() else -1
+    closing = _closing(source, start + 1, "$")
+    return closing + 1 if closing >= 0 and _is_math(source, start, closing) else -1
+
+
 def _inline(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - markdown-it's signature
     source, start = state.src, state.pos
     if source[start] != "$":
         return False
-    if source.startswith("$$", start):
-        return _display(state, silent=silent)
-    end = _closing(source, start + 1, "$")
-    if end < 0 or not _is_math(source, start, end):
+    behind = end(source, start)
+    if behind < 0 or behind > state.posMax:
         return False
     if not silent:
-        token = state.push("math_inline", "span", 0)
-        token.content = source[start + 1 : end]
-        token.markup = "$"
-    state.pos = end + 1
-    return True
-
-
-def _display(state: StateInline, *, silent: bool) -> bool:
-    start = state.pos
-    end = _closing(state.src, start + 2, "$$")
-    content = state.src[start + 2 : end].strip() if end >= 0 else ""
-    if not content:
-        return False
-    if not silent:
-        token = state.push("math_display", "span", 0)
-        token.content = content
-        token.markup = "$$"
-    state.pos = end + 2
+        markup = "$$" if source.startswith("$$", start) else "$"
+        token = state.push("math_display" if markup == "$$" else "math_inline", "span", 0)
+        token.content = source[start + len(markup) : behind - len(markup)].strip()
+        token.markup = markup
+    state.pos = behind
     return True
 
 
 def _closing(source: str, position: int, marker: str) -> int:
     """Where the next unescaped `marker` stands, or -1."""
-    while (end := source.find(marker, position)) >= 0:
-        backslashes = end - len(source[position:end].rstrip("\\")) - position
+    while (found := source.find(marker, position)) >= 0:
+        backslashes = found - len(source[position:found].rstrip("\\")) - position
         if backslashes % 2 == 0:
-            return end
-        position = end + 1
+            return found
+        position = found + 1
     return -1
 
 
-def _is_math(source: str, start: int, end: int) -> bool:
+def _is_math(source: str, start: int, closing: int) -> bool:
     if start and source[start - 1] in DIGITS:
         return False
-    if end == start + 1 or source[start + 1] in SPACES or source[end - 1] in SPACES:
+    if closing == start + 1 or source[start + 1] in SPACES or source[closing - 1] in SPACES:
         return False
-    if source[end + 1 : end + 2] in DIGITS:
+    if source[closing + 1 : closing + 2] in DIGITS:
         return False
-    content = source[start + 1 : end]
+    content = source[start + 1 : closing]
     return content[0] not in DIGITS or not _WORDS.search(_COMMAND.sub("", content))
 
 

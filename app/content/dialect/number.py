@@ -16,7 +16,7 @@ from markdown_it.rules_inline import StateInline
 
 NumberKind = Literal["calc", "timeline"]
 
-_BRACES = re.compile(r"\{\{([^{}\n]*)\}\}")
+BRACES = re.compile(r"\{\{([^{}\n]*)\}\}")
 _NUMBER = re.compile(r"\s*(calc|timeline):([a-z0-9-]+):([A-Za-z0-9_]+)(?:\?([^\s?]*))?\s*")
 
 
@@ -54,7 +54,7 @@ def read(text: str) -> Number | None:
 def _rule(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - markdown-it's signature
     if not state.src.startswith("{{", state.pos):
         return False
-    match = _BRACES.match(state.src, state.pos)
+    match = BRACES.match(state.src, state.pos)
     if match is None:
         return False
     if not silent:
