@@ -102,7 +102,7 @@ def cut(parts: Sequence[Block], level: str, end: int) -> tuple[tuple[Block, ...]
     heads = [position for position, block in enumerate(parts) if block.heading == level]
     before = tuple(parts[: heads[0]] if heads else parts)
     sections = []
-    for position, following in zip(heads, [*heads[1:], len(parts)], strict=True):
+    for position, following in zip(heads, (*heads[1:], len(parts)), strict=False):
         head = parts[position]
         stop = parts[following].start if following < len(parts) else end
         body = tuple(parts[position + 1 : following])

@@ -45,8 +45,10 @@ def _rule(state: StateCore) -> None:
 
 
 def _space(tokens: list[Token]) -> None:
-    last = ""
-    waiting: Token | None = None
+    last = ""  # the character before, or "" where none counts
+    before: Token | None = None  # the text before, when tags have opened since: the gap belongs outside them
+    waiting: Token | None = None  # a line break that may have to go
+    text: Token | None = None
     for token in tokens:
         if token.type == "text":
             if not token.content:
@@ -55,19 +57,29 @@ def _space(tokens: list[Token]) -> None:
             token.content = spaced(token.content)
             if waiting is not None:
                 waiting.hidden = bool(_WIDE.match(last) and _WIDE.match(first))
-                waiting = None
             elif last and _needs_gap(last, first):
-                token.content = THIN_SPACE + token.content
-            last = token.content[-1]
+                _gap_before(token, before)
+            last, text = token.content[-1], token
+            before = waiting = None
         elif token.type in _LATIN_LIKE:
             if waiting is None and last and _needs_gap(last, "a"):
                 token.meta["gap"] = True
-            waiting = None
             last = "a"
+            text = before = waiting = None
         elif token.type == "softbreak":
             waiting = token
         elif token.type in _BREAKS:
-            last, waiting = "", None
+            last = ""
+            text = before = waiting = None
+        elif token.nesting == 1:
+            before = text
+
+
+def _gap_before(token: Token, before: Token | None) -> None:
+    if before is not None:
+        before.content += THIN_SPACE
+    else:
+        token.content = THIN_SPACE + token.content
 
 
 def _needs_gap(last: str, first: str) -> bool:
