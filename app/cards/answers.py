@@ -82,7 +82,7 @@ def check(
             "wrong",
             f"{units.number(typed.number)} {typed.unit_text}",
             Text(f"That is another kind of quantity; the answer looks like {example}.",
-                 f"量纲不对;答案的形式应像 {example}。"),
+                 f"量纲不对；答案的形式应像 {example}。"),
         )  # fmt: skip
     if is_close(typed.value, expected, tolerance=_tolerance(expected, dimension, tolerance)):
         return Verdict("right", reading)
@@ -119,7 +119,7 @@ def _unit_missing(typed: Quantity, dimension: Dimension) -> Text:
     example = EXAMPLES[dimension]
     return Text(
         f"Read as {units.number(typed.number)} without a unit. Write it too, such as {example}.",
-        f"读作 {units.number(typed.number)},缺少单位。请带上单位,例如 {example}。",
+        f"读作 {units.number(typed.number)}，缺少单位。请带上单位，例如 {example}。",
     )
 
 
@@ -130,7 +130,7 @@ def _diagnose(
     for known in wrong_answers:
         known_unit = BASE_UNITS.get(known.unit, unit)
         if is_close(value, known.value * known_unit.factor, tolerance=tolerance):
-            return Text(f"{known.title.en}: {known.why.en}", f"{known.title.zh}:{known.why.zh}")
+            return Text(f"{known.title.en}: {known.why.en}", f"{known.title.zh}：{known.why.zh}")
     if not expected or not value:
         return None
     ratio = value / expected
@@ -146,21 +146,24 @@ def _slips(dimension: Dimension) -> list[tuple[float, Text]]:
     """Factors people are off by, and what each usually comes from."""
     slips = [
         (2.0, Text("Off by a factor of 2: bytes per element, both directions, or forward and backward?",
-                   "差 2 倍:每个元素的字节数、双向,还是前向加反向?")),
+                   "差 2 倍：每个元素的字节数、双向，还是前向加反向？")),
         (4.0, Text("Off by a factor of 4.", "差 4 倍。")),
     ]  # fmt: skip
     if dimension in {"bytes", "bytes/s"}:
-        slips.append((8.0, Text("Off by a factor of 8: bits for bytes?", "差 8 倍:把比特当成了字节?")))
+        slips.append((8.0, Text("Off by a factor of 8: bits for bytes?", "差 8 倍：把比特当成了字节？")))
         for power, (decimal, binary) in enumerate((("kB", "KiB"), ("MB", "MiB"), ("GB", "GiB"), ("TB", "TiB")), 1):
             slips.append(
                 (1.024**power, Text(f"Off by 1.024^{power}: {decimal} and {binary} are mixed up.",
-                                    f"差 1.024^{power} 倍:混淆了 {decimal} 和 {binary}。"))
+                                    f"差 1.024^{power} 倍：混淆了 {decimal} 和 {binary}。"))
             )  # fmt: skip
             slips.append(
-                (1024.0**power, Text(f"Off by 1024^{power}: check the prefix.", f"差 1024^{power} 倍:请检查单位前缀。"))
+                (
+                    1024.0**power,
+                    Text(f"Off by 1024^{power}: check the prefix.", f"差 1024^{power} 倍：请检查单位前缀。"),
+                )
             )
     slips += [
-        (1000.0**power, Text(f"Off by 1000^{power}: check the prefix.", f"差 1000^{power} 倍:请检查单位前缀。"))
+        (1000.0**power, Text(f"Off by 1000^{power}: check the prefix.", f"差 1000^{power} 倍：请检查单位前缀。"))
         for power in (1, 2, 3, 4)
     ]
     return [*slips, (10.0, Text("Off by a factor of 10.", "差 10 倍。"))]

@@ -53,15 +53,15 @@ class Attempt:
 
 PROMPTS = {
     "answer": Text("Say it aloud in 30 seconds.", "用 30 秒把答案说出来。"),
-    "concept": Text("What is it?", "这是什么?"),
-    "concept-reverse": Text("Which term is this?", "这说的是哪个术语?"),
-    "followup": Text("What do you answer?", "你怎么回答?"),
-    "cloze": Text("What belongs in the gap?", "空格里填什么?"),
-    "wrong": Text("True or false?", "对还是错?"),
-    "drill": Text("Work it out, with its unit.", "算出结果,写上单位。"),
+    "concept": Text("What is it?", "这是什么？"),
+    "concept-reverse": Text("Which term is this?", "这说的是哪个术语？"),
+    "followup": Text("What do you answer?", "你怎么回答？"),
+    "cloze": Text("What belongs in the gap?", "空格里填什么？"),
+    "wrong": Text("True or false?", "对还是错？"),
+    "drill": Text("Work it out, with its unit.", "算出结果，写上单位。"),
     "timeline": Text(
         "Which communication blocks run, at least partly, while compute stands idle?",
-        "哪些通信块(至少有一部分)执行时,计算处于空闲?",
+        "哪些通信块（至少有一部分）执行时，计算处于空闲？",
     ),
 }
 
@@ -126,10 +126,10 @@ def _misread(reading: Reading, picked: frozenset[str]) -> Text:
     parts = []
     if missed:
         names = ", ".join(missed)
-        parts.append(Text(f"Exposed, but not picked: {names}.", f"暴露却没选:{names}。"))
+        parts.append(Text(f"Exposed, but not picked: {names}.", f"暴露却没选：{names}。"))
     if hidden:
         names = ", ".join(hidden)
-        parts.append(Text(f"Picked, but hidden under compute: {names}.", f"选了,但其实被计算掩盖:{names}。"))
+        parts.append(Text(f"Picked, but hidden under compute: {names}.", f"选了，但其实被计算掩盖：{names}。"))
     parts = parts or [Text("Pick from the blocks of this timeline.", "请从这条时间线的通信块中选择。")]
     return Text(" ".join(part.en for part in parts), "".join(part.zh for part in parts))
 

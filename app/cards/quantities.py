@@ -86,7 +86,21 @@ def _table() -> dict[str, Unit]:
     }
     units |= {name: Unit("s", factor) for factor, names in seconds.items() for name in names}
     units |= dict.fromkeys(("%", "percent"), Unit("", 0.01))
-    units |= dict.fromkeys(("x", "times", "倍", "次", "个"), Unit("", 1.0))
+    counted = (
+        "x",
+        "times",
+        "倍",
+        "次",
+        "个",
+        "element",
+        "elements",
+        "元素",
+        "个元素",
+        "B/element",
+        "bytes/element",
+        "字节/元素",
+    )
+    units |= dict.fromkeys(counted, Unit("", 1.0))
     return units
 
 
@@ -107,7 +121,7 @@ def read(text: str) -> Quantity:
     if not typed:
         raise Unreadable(Text("Nothing was typed.", "还没有输入。"))
     if len(typed) > MAXIMUM_CHARACTERS:
-        raise Unreadable(Text("That is too long: one number and its unit.", "太长了:请只写一个数和它的单位。"))
+        raise Unreadable(Text("That is too long: one number and its unit.", "太长了：请只写一个数和它的单位。"))
     sign = -1.0 if typed.startswith("-") else 1.0
     number, rest = _product(typed[1:] if typed[0] in "+-" else typed, typed)
     unit, unit_text = _unit(rest)
@@ -162,7 +176,7 @@ def _factor(match: re.Match[str]) -> float:
         raise Unreadable(
             Text(
                 f"“{number}” could mean two numbers. Group by thousands (1,024) and use a point for decimals (1.5).",
-                f"“{number}”有歧义。千位分隔写成 1,024,小数点写成 1.5。",
+                f"“{number}”有歧义。千位分隔写成 1,024，小数点写成 1.5。",
             )
         )
     value = float(re.sub("[,_ ]", "", number))
@@ -185,7 +199,7 @@ def _unit(text: str) -> tuple[Unit | None, str]:
         raise Unreadable(
             Text(
                 f"“{name}” could be several units. Write GB (10^9 bytes), GiB (2^30 bytes) or Gb (10^9 bits).",
-                f"“{name}”可能是几种单位。请写 GB(10^9 字节)、GiB(2^30 字节)或 Gb(10^9 比特)。",
+                f"“{name}”可能是几种单位。请写 GB（10^9 字节）、GiB（2^30 字节）或 Gb（10^9 比特）。",
             )
         )
     for prefix in ("万", "亿"):
@@ -199,7 +213,7 @@ def _unit(text: str) -> tuple[Unit | None, str]:
         raise Unreadable(
             Text(
                 f"“{name}” is not a unit known here. Write one number and one unit, such as 64 MiB, 260 µs or 450 GB/s.",
-                f"不认识单位“{name}”。请写一个数加一个单位,例如 64 MiB、260 µs 或 450 GB/s。",
+                f"不认识单位“{name}”。请写一个数加一个单位，例如 64 MiB、260 µs 或 450 GB/s。",
             )
         )
     return unit_found, name

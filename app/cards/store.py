@@ -204,8 +204,8 @@ def already_answered() -> Stale:
     """What is said to a form that shows an older state of its card."""
     return Stale(
         Text("This card was answered already, in another tab or by a second click.",
-             "这张卡片已经答过了,可能在另一个标签页,或者点了两次。"),
-        remedy=Text("Your first answer stands; nothing was recorded twice.", "第一次的回答有效,没有重复记录。"),
+             "这张卡片已经答过了，可能在另一个标签页，或者点了两次。"),
+        remedy=Text("Your first answer stands; nothing was recorded twice.", "第一次的回答有效，没有重复记录。"),
     )  # fmt: skip
 
 

@@ -37,7 +37,7 @@ DURATION_CAP_MS = {"drill": 300_000, "timeline": 300_000}
 DEFAULT_CAP_MS = 60_000
 """A longer look is a break: it counts as this long."""
 
-GONE = Text("This card is not there any more: its text was removed.", "这张卡片已经不在了:原文已被删除。")
+GONE = Text("This card is not there any more: its text was removed.", "这张卡片已经不在了：原文已被删除。")
 
 
 class Where(BaseModel):
@@ -291,6 +291,6 @@ def _draw(request: Request, desk: Desk, *, view: CardView | None, problem: AppEr
 
 def _old_buttons() -> Stale:
     return Stale(
-        Text("These buttons were from an earlier day, so nothing was recorded.", "按钮上的间隔已经过期,没有记录。"),
+        Text("These buttons were from an earlier day, so nothing was recorded.", "按钮上的间隔已经过期，没有记录。"),
         remedy=Text("Here is the card with today's intervals.", "下面按今天的时间重新给出间隔。"),
     )
