@@ -38,6 +38,10 @@ class Settings(BaseSettings):
     time_zone: str = "UTC"
     """IANA zone of a learner who has not said otherwise (the browser tells its zone)."""
     watch_content: bool = True
+    runner_on_demand: bool = True
+    """Whether the web app starts `ringside runner` itself when a benchmark run waits."""
+    runner_idle_seconds: float = Field(300.0, ge=0)
+    """How long a runner without work stays."""
 
     @property
     def database(self) -> str:

@@ -110,3 +110,23 @@ def _stat(pid: int) -> list[str] | None:
         return None
     # The command name in parentheses may hold spaces and parentheses itself.
     return text.rpartition(")")[2].split()
+
+
+def marked(name: str, value: str) -> set[ProcessId]:
+    """Our processes that have the environment variable `name` set to `value`, besides this one.
+
+    A launcher's children inherit the mark, so none of a run's processes can hide, not even one whose start was never
+    recorded. Empty where /proc does not tell.
+    """
+    mark = f"{name}={value}".encode()
+    found: set[ProcessId] = set()
+    for entry in PROC.glob("[0-9]*"):
+        try:
+            variables = entry.joinpath("environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if mark in variables and int(entry.name) != os.getpid():
+            process = identify(int(entry.name))
+            if process is not None:
+                found.add(process)
+    return found

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, get_args
 
+from app.bench import process
 from app.bench.process import ProcessId
 from app.bench.spec import RunSpec
-from app.bench.wire import Environment, Gemm, Problem, Row, RunResult
+from app.bench.wire import Environment, Gemm, Problem, RankStarted, Row, RunResult
 from app.core.i18n import Text
 
 Status = Literal[
@@ -72,7 +73,7 @@ class Run:
     ended_at: datetime | None = None
     command: tuple[str, ...] = ()
     leader: ProcessId | None = None
-    workers: tuple[ProcessId, ...] = ()
+    started: tuple[RankStarted, ...] = ()
     progress: Progress | None = None
     environment: Environment | None = None
     gemm: Gemm | None = None
@@ -104,9 +105,16 @@ class Run:
         return RunResult(
             spec=self.spec,
             environment=self.environment,
+            started=self.started,
             rows=tuple(rows),
             gemm=self.gemm,
             problems=self.problems,
             drift_percent=self.drift_percent,
             finished=self.finished,
         )
+
+
+def process_of(rank: RankStarted) -> ProcessId:
+    """The process of a rank on this machine. Without /proc the worker cannot tell its start, so we ask now."""
+    found = process.identify(rank.pid) if rank.start_ticks is None else None
+    return found or ProcessId(rank.pid, str(rank.start_ticks))

@@ -14,7 +14,7 @@ from app.bench.codec import build, plain
 from app.bench.process import ProcessId
 from app.bench.runs import ACTIVE, USABLE, Progress, Run, Status
 from app.bench.spec import RunSpec
-from app.bench.wire import Environment, Gemm, Problem, Row, RunResult
+from app.bench.wire import Environment, Gemm, Problem, RankStarted, Row, RunResult
 from app.core.db import Database
 from app.core.errors import Conflict, NotFound
 from app.core.i18n import Text
@@ -43,7 +43,7 @@ class RunStore:
             "spec": spec.to_json(),
             "stop_requested": False,
             "created_at": now,
-            "workers": [],
+            "started_ranks": [],
             "problems": [],
             "finished": False,
             "log": "",
@@ -152,10 +152,10 @@ class RunStore:
         with self._database.write() as connection:
             self._update(connection, run_id, command=list(command), leader=leader.to_json())
 
-    def set_workers(self, run_id: int, workers: Sequence[ProcessId]) -> None:
+    def set_started(self, run_id: int, started: Sequence[RankStarted]) -> None:
         """The ranks that have reported so far."""
         with self._database.write() as connection:
-            self._update(connection, run_id, workers=[worker.to_json() for worker in workers])
+            self._update(connection, run_id, started_ranks=_clean(plain(tuple(started))))
 
     def set_environment(self, run_id: int, environment: Environment) -> None:
         """What the ranks say of their machine."""
@@ -237,7 +237,7 @@ def _run(row: RowMapping) -> Run:
         ended_at=row["ended_at"],
         command=tuple(row["command"] or ()),
         leader=None if row["leader"] is None else ProcessId.from_json(row["leader"]),
-        workers=tuple(ProcessId.from_json(worker) for worker in row["workers"]),
+        started=tuple(build(RankStarted, rank) for rank in row["started_ranks"]),
         progress=None
         if progress is None
         else Progress(**{**progress, "heard_at": datetime.fromisoformat(progress["heard_at"])}),

@@ -7,7 +7,7 @@ import pytest
 from app.bench.process import ProcessId
 from app.bench.runs import Progress
 from app.bench.store import RunStore
-from app.bench.wire import Environment, Problem
+from app.bench.wire import Environment, Problem, RankStarted
 from app.core.db import Database, sqlite_url
 from app.core.errors import Conflict, NotFound
 from tests.conftest import NOON
@@ -76,10 +76,11 @@ def test_everything_reported_comes_back_as_it_was(store: RunStore) -> None:
     rows = (row(1024, 10.0), row(2048, 12.5, operation="reduce_scatter", label="all-reduce inside"))
     progress = Progress(heard_at=NOON, phase="measuring", operation="all_reduce", size_bytes=2048, done=1, total=2)
     problem = Problem(kind="noisy", text="drift", rank=1, fatal=False)
-    leader, workers = ProcessId(10, "77"), [ProcessId(11, "78"), ProcessId(12, "79")]
+    leader = ProcessId(10, "77")
+    started = tuple(RankStarted(rank=rank, pid=11 + rank, start_ticks=78, host="here") for rank in range(2))
 
     store.started(run_id, command=["torchrun", "worker.pyz"], leader=leader)
-    store.set_workers(run_id, workers)
+    store.set_started(run_id, started)
     store.set_environment(run_id, environment())
     store.set_progress(run_id, progress)
     for position, each in enumerate(rows):
@@ -88,10 +89,10 @@ def test_everything_reported_comes_back_as_it_was(store: RunStore) -> None:
     store.finish(run_id, "done", now=NOON, problems=[problem], log=["a", "b"], drift_percent=1.5, finished=True)
 
     run = store.get(run_id)
-    assert (run.status, run.leader, run.workers, run.command) == (
+    assert (run.status, run.leader, run.started, run.command) == (
         "done",
         leader,
-        tuple(workers),
+        started,
         ("torchrun", "worker.pyz"),
     )
     assert (run.progress, run.environment, run.gemm, run.problems) == (progress, environment(), gemm(), (problem,))

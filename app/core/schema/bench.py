@@ -22,9 +22,9 @@ bench_run = Table(
     Column("started_at", UtcInstant),
     Column("ended_at", UtcInstant),
     Column("command", Json),
-    # Process ids with their start times: the launcher's and, once reported, every rank's.
+    # Process ids with their start times: the launcher's, and every rank's once it has reported.
     Column("leader", Json),
-    Column("workers", Json, nullable=False),
+    Column("started_ranks", Json, nullable=False),
     Column("progress", Json),
     Column("environment", Json),
     Column("gemm", Json),

@@ -27,7 +27,7 @@ def upgrade() -> None:
         sa.Column("ended_at", INSTANT),
         sa.Column("command", JSON),
         sa.Column("leader", JSON),
-        sa.Column("workers", JSON, nullable=False),
+        sa.Column("started_ranks", JSON, nullable=False),
         sa.Column("progress", JSON),
         sa.Column("environment", JSON),
         sa.Column("gemm", JSON),

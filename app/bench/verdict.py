@@ -1,0 +1,119 @@
+"""How a run ended, from what it said, what its launcher wrote and how its processes went.
+
+The loudest error is rarely the cause: when one rank dies, all others complain of a lost connection. `judge` looks for the
+first failure (a rank's own exception, a rank that was killed) before it believes the complaints. It adds what only the
+runner can know (silence, a killed launcher, a full disk) as problems of the same form; what a problem means to a
+reader stands in `app/bench/launchers/diagnosis.py`.
+"""
+
+import re
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from app.bench.runs import Status
+from app.bench.wire import Problem, RunResult
+from app.core.units import binary_bytes
+
+Reason = Literal["exited", "stopped", "silent", "too_long", "flood"]
+
+FULL_DISK_BYTES = 1024**2
+_TORCHRUN_EXIT = re.compile(r"exitcode\s*:\s*(-?\d+)\)?[^(]*(?:local_rank: \d+ )?\(pid: (\d+)\)")
+_FOLLOWING = frozenset({"connection-lost", "rank-lost", "timeout"})
+"""Kinds that a rank reports when another one is at fault."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What is known when no process of the run is left."""
+
+    reason: Reason
+    result: RunResult
+    ranks: Mapping[int, int]
+    """Rank by pid, of those that reported."""
+    has_met: bool
+    """Whether all ranks found each other."""
+    exit_code: int | None
+    """Of the launcher; None when it was not our child or could not be asked."""
+    first_dead: int | None
+    """The rank whose process was seen to vanish while the others lived."""
+    log: Sequence[str]
+    free_bytes: int | None
+    """Room on the run's disk; None when it is not known."""
+    where: str = ""
+    """What was being measured last."""
+
+
+def judge(ending: Ending) -> tuple[Status, tuple[Problem, ...]]:
+    """The final status, and the problems with the cause first."""
+    result = ending.result
+    told = result.problems
+    if result.finished:
+        return ("wrong", told) if result.has_wrong_values else ("done", told)
+    if ending.reason == "stopped":
+        return "cancelled", told
+    if ending.reason == "too_long":
+        problem = Problem(kind="too-long", text="the time limit of a run was reached")
+        return ("partial" if result.rows else "timeout"), (problem, *told)
+    if ending.reason == "flood":
+        return "crashed", (Problem(kind="flood", text="the run printed more than its limit"), *told)
+    if ending.reason == "silent":
+        return _silent(ending)
+    return _failed(ending)
+
+
+def _silent(ending: Ending) -> tuple[Status, tuple[Problem, ...]]:
+    told = ending.result.problems
+    if not ending.has_met:
+        missing = sorted(set(range(ending.result.spec.ranks)) - set(ending.ranks.values()))
+        names = ", ".join(map(str, missing)) or "unknown"
+        return "init_failed", (Problem(kind="ranks-missing", text=f"ranks that did not report: {names}"), *told)
+    return "timeout", (Problem(kind="silent", text=f"no sign of life while measuring {ending.where}"), *told)
+
+
+def _failed(ending: Ending) -> tuple[Status, tuple[Problem, ...]]:
+    fatal = [problem for problem in ending.result.problems if problem.fatal]
+    cause = _cause(ending, fatal)
+    rest = tuple(problem for problem in ending.result.problems if problem is not cause)
+    if cause.kind == "timeout":
+        return "timeout", (cause, *rest)
+    if ending.has_met:
+        return "crashed", (cause, *rest)
+    return ("init_failed" if ending.ranks else "launch_failed"), (cause, *rest)
+
+
+def _cause(ending: Ending, fatal: Sequence[Problem]) -> Problem:
+    own = [problem for problem in fatal if problem.kind not in _FOLLOWING]
+    if own:
+        return own[0]
+    killed = _killed_rank(ending)
+    if killed is not None:
+        return killed
+    if ending.free_bytes is not None and ending.free_bytes < FULL_DISK_BYTES:
+        return Problem(kind="disk-full", text=f"{binary_bytes(ending.free_bytes)} left in the data folder")
+    if ending.exit_code == -signal.SIGKILL:
+        return Problem(kind="launcher-killed", text="the launcher was killed (signal 9)")
+    lost = [problem for problem in fatal if problem.rank is not None]
+    if lost:
+        return lost[0]
+    if ending.first_dead is not None:
+        return Problem(kind="rank-lost", rank=ending.first_dead, text=f"rank {ending.first_dead} vanished first")
+    if fatal:
+        return fatal[0]
+    if ending.exit_code is None:
+        return Problem(kind="runner-lost", text="the run ended while no runner watched it")
+    return Problem(kind="launcher-failed", text=f"the launcher ended with exit code {ending.exit_code}")
+
+
+def _killed_rank(ending: Ending) -> Problem | None:
+    """The first rank that torchrun saw end by a signal."""
+    for line in ending.log:
+        match = _TORCHRUN_EXIT.search(line)
+        if match is None or int(match[1]) >= 0:
+            continue
+        rank, number = ending.ranks.get(int(match[2])), -int(match[1])
+        if rank is not None and number != signal.SIGTERM:
+            name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
+            return Problem(kind="rank-killed", rank=rank, text=f"rank {rank} ended by signal {number} ({name})")
+    return None
