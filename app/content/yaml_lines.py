@@ -7,8 +7,11 @@ duplicate keys. The tree is built from events with a bounded depth, so a small f
 for much memory.
 """
 
+import re
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import yaml
 
@@ -18,6 +21,7 @@ Location = tuple[str | int, ...]
 MAXIMUM_DEPTH = 12
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_REMEDY = "Check the indentation and put text that holds : or # in quotes."
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -50,30 +54,37 @@ def read(text: str, *, first_line: int = 1) -> Document:
 
     A key without a value is left out, as if it were not there. Raises YamlProblem.
     """
+    places = _Places(text, first_line)
     try:
-        return _build(text, first_line)
+        return _build(text, places)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = first_line + (mark.line if mark else 0)
+        line = places.line(error.problem_mark or error.context_mark)
         what = f"This is not valid YAML: {error.problem or error.context or 'it cannot be read'}."
-        raise YamlProblem(line, what, _remedy(error.problem or "")) from None
+        indentation = re.match(r"\s*", text.split("\n")[line - first_line])
+        is_tab = indentation is not None and "\t" in indentation[0]
+        raise YamlProblem(line, what, "Indent with spaces." if is_tab else _REMEDY) from None
     except yaml.reader.ReaderError as error:
         position = error.position if isinstance(error.position, int) else 0
         line = first_line + text.count("\n", 0, position)
         raise YamlProblem(line, "There is a character YAML does not allow.", "Remove it.") from None
 
 
-def _remedy(problem: str) -> str:
-    if "tab" in problem or r"'\t'" in problem:
-        return "Indent with spaces."
-    return "Check the indentation and put text that holds : or # in quotes."
+class _Places:
+    """The lines of a text. YAML's own count is not used: it takes more characters for line ends than editors do."""
+
+    def __init__(self, text: str, first_line: int) -> None:
+        self._ends = [match.start() for match in re.finditer("\n", text.rstrip("\n"))]
+        self._first = first_line
+
+    def line(self, mark: yaml.Mark | Any | None) -> int:
+        """The line of a mark of the parser; never behind the last one."""
+        return self._first + (bisect_left(self._ends, mark.index) if mark is not None else 0)
 
 
-def _build(text: str, first_line: int) -> Document:
-    builder = _Builder(first_line)
+def _build(text: str, places: _Places) -> Document:
+    builder = _Builder(places.line(None))
     for event in yaml.parse(text, Loader=_Loader):
-        mark = event.start_mark
-        builder.take(event, first_line + (mark.line if mark else 0))
+        builder.take(event, places.line(event.start_mark))
     return Document(builder.root, builder.lines)
 
 

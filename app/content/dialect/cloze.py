@@ -15,7 +15,7 @@ from markdown_it.rules_inline.state_inline import Delimiter
 from markdown_it.token import Token
 
 _RUN = re.compile("=+")
-_NAME = re.compile(r"\{#([^{}\s]*)\}")
+_NAME = re.compile(r"\{#([^{}\n]*)\}")
 
 
 def install(markdown: MarkdownIt) -> None:

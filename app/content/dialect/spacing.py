@@ -45,41 +45,53 @@ def _rule(state: StateCore) -> None:
 
 
 def _space(tokens: list[Token]) -> None:
-    last = ""  # the character before, or "" where none counts
-    before: Token | None = None  # the text before, when tags have opened since: the gap belongs outside them
-    waiting: Token | None = None  # a line break that may have to go
-    text: Token | None = None
+    line = _Line()
     for token in tokens:
         if token.type == "text":
-            if not token.content:
-                continue
-            first = token.content[0]
-            token.content = spaced(token.content)
-            if waiting is not None:
-                waiting.hidden = bool(_WIDE.match(last) and _WIDE.match(first))
-            elif last and _needs_gap(last, first):
-                _gap_before(token, before)
-            last, text = token.content[-1], token
-            before = waiting = None
+            if token.content:
+                line.text(token)
         elif token.type in _LATIN_LIKE:
-            if waiting is None and last and _needs_gap(last, "a"):
-                token.meta["gap"] = True
-            last = "a"
-            text = before = waiting = None
+            line.latin_like(token)
         elif token.type == "softbreak":
-            waiting = token
+            line.waiting = token
         elif token.type in _BREAKS:
-            last = ""
-            text = before = waiting = None
+            line.goes_on(None, last="")
         elif token.nesting == 1:
-            before = text
+            line.before = line.previous
 
 
-def _gap_before(token: Token, before: Token | None) -> None:
-    if before is not None:
-        before.content += THIN_SPACE
-    else:
-        token.content = THIN_SPACE + token.content
+class _Line:
+    """What stands to the left while a paragraph is walked through."""
+
+    def __init__(self) -> None:
+        self.last = ""
+        """The character before, or "" where none counts."""
+        self.previous: Token | None = None
+        """The text token that holds it."""
+        self.before: Token | None = None
+        """The same, once tags have opened since: a gap belongs outside them."""
+        self.waiting: Token | None = None
+        """A line break that may have to go."""
+
+    def text(self, token: Token) -> None:
+        first = token.content[0]
+        token.content = spaced(token.content)
+        if self.waiting is not None:
+            self.waiting.hidden = bool(_WIDE.match(self.last) and _WIDE.match(first))
+        elif self.last and _needs_gap(self.last, first):
+            if self.before is not None:
+                self.before.content += THIN_SPACE
+            else:
+                token.content = THIN_SPACE + token.content
+        self.goes_on(token, last=token.content[-1])
+
+    def latin_like(self, token: Token) -> None:
+        if self.waiting is None and self.last and _needs_gap(self.last, "a"):
+            token.meta["gap"] = True
+        self.goes_on(None, last="a")
+
+    def goes_on(self, token: Token | None, *, last: str) -> None:
+        self.last, self.previous, self.before, self.waiting = last, token, None, None
 
 
 def _needs_gap(last: str, first: str) -> bool:
