@@ -6,6 +6,7 @@ Fields with a default may be missing, unknown fields are ignored: a newer worker
 """
 
 import dataclasses
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -73,7 +74,7 @@ def _convert(annotation: Any, value: object, path: str) -> Any:
 
 def _scalar(annotation: Any, value: object, path: str) -> Any:
     is_bool = isinstance(value, bool)
-    if annotation is float and isinstance(value, (int, float)) and not is_bool:
+    if annotation is float and isinstance(value, (int, float)) and not is_bool and abs(value) <= sys.float_info.max:
         return float(value)
     if annotation in (int, str, bool) and isinstance(value, annotation) and is_bool == (annotation is bool):
         return value

@@ -71,6 +71,11 @@ class Session:
         for reader in self._readers:
             reader.join(_END_SECONDS)
 
+    @property
+    def launcher(self) -> ProcessId:
+        """The process that was started."""
+        return self._leader
+
     def __iter__(self) -> Iterator[Event | LogText]:
         """Events until the launcher is done, or has been silent longer than it promised."""
         heard = time.monotonic()
@@ -118,10 +123,12 @@ class Session:
                 self._where = f"{event.operation} at {event.size_bytes} bytes"
 
     def _read_events(self, stream: IO[bytes]) -> None:
-        for line in stream:
-            self._lines.put(line)
+        with stream:
+            for line in stream:
+                self._lines.put(line)
         self._lines.put(None)
 
     def _read_log(self, stream: IO[bytes]) -> None:
-        for line in stream:
-            self.log.append(line.decode("utf-8", "replace").rstrip())
+        with stream:
+            for line in stream:
+                self.log.append(line.decode("utf-8", "replace").rstrip())

@@ -161,14 +161,15 @@ def summarize(times: Times, *, size_bytes: int, bus_factor: Fraction, ranks: int
 def _warm_up(call: Call, *, peers: Peers, clock: Clock, seconds: float, beat: Callable[[], None]) -> tuple[int, float]:
     """Calls made, and the mean of the last batch; both the same on every rank."""
     begin = time.monotonic()
-    used, iterations, before = 0, MINIMUM_WARM_UP, math.inf
+    used, iterations, before = 0, MINIMUM_WARM_UP, 0.0
     while True:
         peers.barrier()
         took, _ = clock.batch(call, first=used, iterations=iterations)
         used += iterations
         mean = max(peers.maximum(took / iterations), 1e-9)
         beat()
-        if abs(mean - before) <= SETTLED * before or peers.maximum(time.monotonic() - begin) >= seconds:
+        is_settled = abs(mean - before) <= SETTLED * before
+        if is_settled or peers.maximum(time.monotonic() - begin) >= seconds:
             return used, mean
         before, iterations = mean, _iterations(mean, seconds=BATCH_SECONDS)
 
