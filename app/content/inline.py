@@ -87,20 +87,21 @@ def _spans(text: str) -> Iterator[tuple[str, int, int]]:
         elif special[0] == "<":
             continue
         else:
-            end, kind = _mark_at(text, start, special)
+            position, kind = _mark_at(text, start, special)
             if kind:
-                yield kind, start, end
-            position = max(position, end)
+                yield kind, start, position
 
 
 def _mark_at(text: str, start: int, special: str) -> tuple[int, str]:
     """End and kind of the mark that `special` begins; the kind is empty where it is text."""
     if special == "![":
         return (start + 2, "![") if _IMAGE.match(text, start) else (start + 1, "")
+    if special == "{{" and text.startswith("{", start + 2):
+        return start + 1, ""  # of many braces the last two may be the mark
     match, kind = (
         (CITATION.match(text, start), "citation") if special == "[^" else (BRACES.match(text, start), "number")
     )
-    return (match.end(), kind) if match is not None else (start + 1, special)
+    return (match.end(), kind) if match is not None else (start + 2, special)
 
 
 def clozes(text: str, *, item: str, line: int, findings: Findings) -> tuple[Cloze, ...]:
