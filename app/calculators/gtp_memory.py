@@ -144,7 +144,7 @@ def _memory(work: Work, inputs: GtpInputs, wire: float) -> None:
     )
     work.result(
         "tp_slice_bytes",
-        Text("TP slice in bf16", "TP slice(bf16)"),
+        Text("TP slice in bf16", "TP 切片（TP slice，bf16）"),
         slice_out * slice_in * BF16_BYTES,
         "bytes",
         key="slice",

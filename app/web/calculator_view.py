@@ -183,7 +183,7 @@ def as_markdown(view: View, language: Language, *, url: str) -> str:
         "|---|---|",
     ]
     lines += [
-        f"| {field.doc.title[language]} | {to_text(getattr(view.inputs, field.doc.name))} {field.doc.unit} |"
+        f"| {field.doc.title[language]} | {f'{to_text(getattr(view.inputs, field.doc.name))} {field.doc.unit}'.strip()} |"
         for field in view.fields
     ]
     lines += ["", "| 结果 | |" if chinese else "| Result | |", "|---|---|"]
