@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from app.content.dialect.spacing import WIDE
 from app.content.model import Embed, Page, Part, Question
@@ -16,6 +17,8 @@ from app.core.i18n import LANGUAGES, Language, Text
 
 TITLE, HEADING, TEXT = 0, 1, 2
 """Where a word was found, best first."""
+
+TAGS = "tags"
 
 SNIPPET_CHARACTERS = 140
 MAXIMUM_WORDS = 12
@@ -27,8 +30,7 @@ _MARKUP = (
     (re.compile(r"^[ \t]*(?:```.*|~~~.*|\|?[ :|-]*-{3,}[ :|-]*)$", re.MULTILINE), ""),
     (re.compile(r"^[ \t]*(?:#{1,6}|>|[-*+]|\d+[.)])[ \t]+", re.MULTILINE), ""),
     (re.compile(r"\*{1,3}|`+|==|\${1,2}|~~|\\(?=[^A-Za-z])"), ""),
-    (re.compile(r"\s*\|\s*"), " "),
-    (re.compile(r"\s+"), " "),
+    (re.compile(r"\|"), " "),
 )
 _SPACES = re.compile(rf"\s+(?=[{WIDE}])|(?<=[{WIDE}])\s+")
 
@@ -43,7 +45,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A question that holds every word of the query; `section` is where the snippet stands, or `title`."""
+    """A question that holds every word of the query; `section` is where the snippet stands, `title` or `tags`."""
 
     slug: str
     topic: str
@@ -77,11 +79,13 @@ def plain(markdown: str) -> str:
     """The text without its marks, on one line."""
     for pattern, replacement in _MARKUP:
         markdown = pattern.sub(replacement, markdown)
-    return markdown.strip()
+    return " ".join(markdown.split())
 
 
 def fold(text: str) -> str:
     """The form in which texts are compared."""
+    if text.isascii():
+        return " ".join(text.lower().split())
     return _SPACES.sub("", " ".join(unicodedata.normalize("NFKC", text).casefold().split()))
 
 
@@ -104,10 +108,11 @@ def search(questions: Iterable[Searchable], query: str, *, language: Language, l
         return ()
     found = []
     for order, question in enumerate(questions):
-        matches = [_best(question.passages, word, language) for word in words]
-        if all(matches):
-            best = min((match for match in matches if match), key=lambda match: match[0])
-            found.append((min(match[0] for match in matches if match), order, question, best[1]))
+        places = [[passage for passage in question.passages if word in passage.folded] for word in words]
+        if all(places):
+            everywhere = [passage for passages in places for passage in passages]
+            rank = min(_score(passage, language) for passage in everywhere)
+            found.append((rank, order, question, min(everywhere, key=partial(_worth_showing, language=language))))
     found.sort(key=lambda entry: entry[:2])
     return tuple(
         Hit(question.slug, question.topic, question.title, passage.section, _snippet(passage.text, words))
@@ -115,19 +120,19 @@ def search(questions: Iterable[Searchable], query: str, *, language: Language, l
     )
 
 
+def _score(passage: Passage, language: Language) -> tuple[int, bool]:
+    """How well a passage answers: where it stands, then whether it is in the reader's language."""
+    return passage.rank, passage.language != language
+
+
+def _worth_showing(passage: Passage, language: Language) -> tuple[bool, int, bool]:
+    """The same for the snippet, where a sentence says more than a list of tags."""
+    return passage.section == TAGS, *_score(passage, language)
+
+
 def _words(query: str) -> tuple[str, ...]:
     words = (fold(word) for word in query[:MAXIMUM_QUERY_CHARACTERS].split())
     return tuple(dict.fromkeys(word for word in words if word))[:MAXIMUM_WORDS]
-
-
-def _best(passages: Sequence[Passage], word: str, language: Language) -> tuple[tuple[int, bool], Passage] | None:
-    """The best place of `word`: rank first, then the reader's language."""
-    best: tuple[tuple[int, bool], Passage] | None = None
-    for passage in passages:
-        score = (passage.rank, passage.language != language)
-        if (best is None or score < best[0]) and word in passage.folded:
-            best = (score, passage)
-    return best
 
 
 def _snippet(text: str, words: Sequence[str]) -> tuple[Segment, ...]:
@@ -181,7 +186,7 @@ def _fold_with_places(text: str) -> tuple[str, list[int]]:
 
 def _passages(page: Page, question: Question) -> Iterator[tuple[int, str, str]]:
     yield TITLE, "title", plain(page.title)
-    yield HEADING, "title", " ".join((question.slug, *question.tags))
+    yield HEADING, TAGS, " ".join((question.slug, *question.tags))
     for text in page.asked:
         yield HEADING, "asked", plain(text)
     for concept in page.concepts:

@@ -64,6 +64,17 @@ def test_spaces_between_chinese_and_latin_do_not_matter(query: str, library: Lib
     assert [hit.slug for hit in library.search(query, "zh")] == ["kv-cache"]
 
 
+def test_a_tag_is_found_and_a_sentence_shown_where_there_is_one(folder: Any) -> None:
+    head = "slug: one\norder: 1\nstatus: inferred\ntags: [显存, 重计算]\n"
+    folder.question("one", yaml=head, zh="# 标题\n\n## answer\n\n先看显存。\n")
+    library = Library(folder.root)
+
+    (hit,) = library.search("显存", "zh")
+    assert (hit.section, shown(hit)) == ("answer", "先看[显存]。")
+    (hit,) = library.search("重计算", "zh")
+    assert (hit.section, shown(hit)) == ("tags", "one 显存 [重计算]")
+
+
 def test_every_word_must_be_there(library: Library) -> None:
     assert [hit.slug for hit in library.search("sequence busbw", "en")] == ["kv-cache"]
     assert library.search("sequence nowhere", "en") == ()

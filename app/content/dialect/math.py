@@ -1,8 +1,8 @@
 r"""Math: `$…$` in text, `$$…$$` in text or as a block of its own.
 
 The hard part is money. A `$` after a digit or before a space opens nothing, a closing one is not
-followed by a digit, and what starts like a price and goes on in words (`$5 in the US$`) is text.
-Anybody can write `\$`. Tokens: `math_inline`, `math_display` (both inline) and `math_block`;
+followed by a digit, and what starts like a price and goes on in words without any sign of math
+(`$5 in the US$`) is text. Anybody can write `\$`. Tokens: `math_inline`, `math_display` (both inline) and `math_block`;
 `content` is the LaTeX source.
 """
 
@@ -15,7 +15,7 @@ from markdown_it.rules_inline import StateInline
 DIGITS = frozenset("0123456789")
 SPACES = frozenset(" \t\n\u00a0\u3000\u2009")
 
-_COMMAND = re.compile(r"\\[A-Za-z]+\*?(?:\{[^{}]*\})?")
+_PRICE = re.compile(r"[0-9][0-9.,]*(?:[kKMB]\b|/[a-z]+)?(?=[\s\u3400-\u9fff])[^\\^_=+*<>{}]*")
 _WORDS = re.compile(r"[a-z]{2,}|[\u3400-\u9fff]")
 
 
@@ -70,7 +70,7 @@ def _is_math(source: str, start: int, closing: int) -> bool:
     if source[closing + 1 : closing + 2] in DIGITS:
         return False
     content = source[start + 1 : closing]
-    return content[0] not in DIGITS or not _WORDS.search(_COMMAND.sub("", content))
+    return content[0] not in DIGITS or not (_PRICE.fullmatch(content) and _WORDS.search(content))
 
 
 def _block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:  # noqa: FBT001
