@@ -15,13 +15,7 @@ from app.core.errors import AppError
 from app.core.i18n import Language
 from app.web import numbers, render
 from app.web.language import language_of
-from app.web.pages import calculators
-
-try:
-    from app.web.pages import timelines
-except ImportError:
-    timelines = None
-
+from app.web.pages import calculators, timelines
 
 RENDERER = Renderer(numbers.evaluate)
 
@@ -52,8 +46,6 @@ class Article:
         return Markup("").join(self._embed(p) if isinstance(p, Embed) else self.block(p.markdown) for p in parts)
 
     def _embed(self, embed: Embed) -> Markup:
-        if (calculators if embed.kind == "calculator" else timelines) is None:
-            return Markup("<div class='panel'>embed %s</div>") % embed.id
         try:
             if embed.kind == "calculator":
                 return calculators.panel(
