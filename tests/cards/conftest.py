@@ -1,4 +1,4 @@
-"""A database of each kind for the store's tests: SQLite in a file, PostgreSQL in a throw-away cluster.
+"""A database of each kind for the store's tests: SQLite in a file, PostgreSQL in a throw-away cluster. And content to cut.
 
 `RINGSIDE_TEST_POSTGRES_URL` names a server to use instead of starting one. Without either, the PostgreSQL half is
 skipped on a developer's machine and fails in CI, where it must not be forgotten.
@@ -17,6 +17,8 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
+from app.cards.deck import Deck, deck_of
+from app.content.library import Library
 from app.core.db import Database, sqlite_url
 
 
@@ -103,3 +105,26 @@ def make_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ca
 def database(request: pytest.FixtureRequest, make_database: Callable[[str], Database]) -> Database:
     """Each test that asks for it runs on both kinds."""
     return make_database(request.param)
+
+
+CONTENT = Path(__file__).parent / "content"
+"""One question with every kind of card, in both languages."""
+
+
+@pytest.fixture
+def content(tmp_path: Path) -> Path:
+    """A copy of the test content, to be edited."""
+    return Path(shutil.copytree(CONTENT, tmp_path / "content"))
+
+
+@pytest.fixture
+def cut(content: Path) -> Callable[[], Deck]:
+    """`cut()` reads the content folder as it is now and cuts its cards."""
+    library = Library(content)
+
+    def read() -> Deck:
+        library.refresh()
+        assert library.problems() == ()
+        return deck_of(library)
+
+    return read
