@@ -18,7 +18,7 @@ from app.hardware.model import Estimate, Profile
 from app.timelines import explain
 from app.timelines import scenarios as folder
 from app.timelines.engine import simulate
-from app.timelines.model import Gap, Kind, Link, Stream, Trace
+from app.timelines.model import Gap, Kind, Link, Span, Stream, Trace
 from app.timelines.scenario import Filling, Frame, Scenario, Value
 
 PROFILE = "profile"
@@ -59,7 +59,13 @@ class RunGap:
     kind: str
     waits_for: str | None
     exposed: bool
-    why: Text
+    _gap: Gap
+    _spans: Mapping[str, Span]
+
+    @property
+    def why(self) -> Text:
+        """Why the stream is idle; written when it is asked for, as a large schedule has thousands of gaps."""
+        return explain.why(self._gap, self._spans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +154,8 @@ def run(slug: str, raw: Mapping[str, str], *, profiles: Mapping[str, Profile] | 
     profile = (profiles or {}).get(key)
     if filling is None or profile is None:
         raise InvalidInput({PROFILE: Text("There is no such hardware profile.", "没有这个硬件配置。")})
+    if profile.kind == "measured" and not shape_raw:
+        shape_raw = dict(filling.small)
     if profile.ranks is not None:
         target = typed if filling.ranks in _names(scenario.inputs) else shape_raw
         target.setdefault(filling.ranks, str(profile.ranks))
@@ -165,7 +173,11 @@ def run(slug: str, raw: Mapping[str, str], *, profiles: Mapping[str, Profile] | 
         problems.update({name: text for name, text in error.fields.items() if name in typed})
     if problems or shape is None:
         raise InvalidInput(problems)
-    estimates = filling.durations(shape, inputs if inputs is not None else scenario.inputs(), profile)
+    try:
+        estimates = filling.durations(shape, inputs if inputs is not None else scenario.inputs(), profile)
+    except InvalidInput as error:
+        # The profile has nothing to say about a collective: that is told where the profile is chosen.
+        raise InvalidInput({PROFILE: next(iter(error.fields.values()))}) from error
     filled = {name: estimate for name, estimate in estimates.items() if name not in typed}
     values = {**typed, **{name: to_text(milliseconds(estimate.seconds)) for name, estimate in filled.items()}}
     return _finish(scenario, parse(scenario.inputs, values), profile, shape, filled)
@@ -223,7 +235,7 @@ def _finish(
             )
             for span in trace.spans
         ),
-        gaps=tuple(_gap(gap, explain.why(gap, spans)) for gap in trace.gaps),
+        gaps=tuple(_gap(gap, spans) for gap in trace.gaps),
         streams=trace.streams,
         trace=trace,
         frames=scenario.frames(inputs, trace) if scenario.frames else (),
@@ -233,7 +245,7 @@ def _finish(
     )
 
 
-def _gap(gap: Gap, why: Text) -> RunGap:
+def _gap(gap: Gap, spans: Mapping[str, Span]) -> RunGap:
     return RunGap(
         id=gap.id,
         device=gap.device,
@@ -243,7 +255,8 @@ def _gap(gap: Gap, why: Text) -> RunGap:
         kind=gap.kind,
         waits_for=gap.waits_for,
         exposed=gap.exposed,
-        why=why,
+        _gap=gap,
+        _spans=spans,
     )
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 
-from app.timelines import analysis
-from app.timelines.model import Operation, Schedule, Span, Trace
+from app.timelines.analysis import Ran, analyse
+from app.timelines.model import Operation, Schedule, Trace
 
 Time = int | Fraction
 
@@ -28,7 +28,7 @@ class Deadlock(ValueError):
 
 def simulate(schedule: Schedule) -> Trace:
     """The trace of `schedule`. Raises `Deadlock` on a cycle and ValueError on an unknown or repeated id."""
-    return analysis.analyse(schedule, _Loop(schedule).run())
+    return analyse(schedule, _Loop(schedule).run())
 
 
 class _Loop:
@@ -81,8 +81,8 @@ class _Loop:
         self.waiting[place] += 1
         self.followers[before].append((place, lag))
 
-    def run(self) -> list[Span]:
-        """The spans, in the order of the list."""
+    def run(self) -> Ran:
+        """When each operation ran. Raises Deadlock."""
         for place, waiting in enumerate(self.waiting):
             if waiting == 0:
                 heapq.heappush(self.events, (0, 1, place, 0))
@@ -95,18 +95,8 @@ class _Loop:
         stuck = [operation.id for operation, end in zip(self.operations, self.end, strict=True) if end is None]
         if stuck:
             raise Deadlock(stuck)
-        return [self._span(place) for place in range(len(self.operations))]
-
-    def _span(self, place: int) -> Span:
-        blocker = self.blocker[place]
-        end = self.end[place]
-        assert end is not None
-        return Span(
-            operation=self.operations[place],
-            start=Fraction(self.start[place]) / self.scale,
-            end=Fraction(end) / self.scale,
-            blocked_by=None if blocker is None else self.operations[blocker].id,
-        )
+        ended = [end for end in self.end if end is not None]
+        return Ran(start=self.start, end=ended, blocker=self.blocker, scale=self.scale)
 
     def _start(self, place: int, now: Time) -> None:
         self.start[place] = now

@@ -6,6 +6,7 @@ can follow the chain back by one link.
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 
 from app.core.i18n import Text
 from app.core.units import THIN_SPACE, number
@@ -14,19 +15,22 @@ from app.timelines.model import Gap, Span
 
 def time(value: Fraction | float) -> str:
     """A time as people read it: `2.5 ms`."""
-    return f"{number(float(value))}{THIN_SPACE}ms"
+    return f"{_number(float(value))}{THIN_SPACE}ms"
 
 
 def moment(value: Fraction | float) -> str:
     """A time without its unit."""
-    return number(float(value))
+    return _number(float(value))
+
+
+_number = lru_cache(maxsize=4096)(number)
 
 
 def why(gap: Gap, spans: Mapping[str, Span]) -> Text:
     """Why the stream of `gap` is idle."""
     place = Text(
         f"{gap.device}, {gap.stream}: idle from {moment(gap.start)} to {time(gap.end)} ({time(gap.duration)}).",
-        f"{gap.device} 的 {gap.stream}:{moment(gap.start)} 到 {time(gap.end)} 空闲({time(gap.duration)})。",
+        f"{gap.device} 的 {gap.stream}：{moment(gap.start)} 到 {time(gap.end)} 空闲（{time(gap.duration)}）。",
     )
     if gap.waits_for is None:
         return place
@@ -34,13 +38,13 @@ def why(gap: Gap, spans: Mapping[str, Span]) -> Text:
     if gap.next is None:
         reason = Text(
             f"It has nothing left to do; the run ends with {cause.operation.label} at {time(cause.end)}.",
-            f"它已无事可做;全程在 {time(cause.end)} 随 {cause.operation.label} 结束。",
+            f"它已无事可做；全程在 {time(cause.end)} 随 {cause.operation.label} 结束。",
         )
     else:
         following = spans[gap.next].operation
         reason = Text(
             f"{following.label} waits for {cause.operation.label}, which ends at {time(cause.end)}.",
-            f"{following.label} 在等 {cause.operation.label},后者到 {time(cause.end)} 才结束。",
+            f"{following.label} 在等 {cause.operation.label}，后者到 {time(cause.end)} 才结束。",
         )
     return _join(place, reason, *_before(cause, spans))
 

@@ -27,7 +27,7 @@ AXIS = 40.0
 RIGHT = 30.0
 
 _WIDE = frozenset("MWmw@%—→…")
-_NARROW = frozenset("iljtfrI.,:;'|!()[]·1 ")
+_NARROW = frozenset("iljtfrI.,:;'|!()[]· ")
 
 
 def text_width(text: str, size: float = FONT) -> float:

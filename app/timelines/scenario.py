@@ -19,13 +19,17 @@ Value = int | float | Fraction | list[int] | list[Fraction]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number of the summary. `unit` is `ms` or empty; `shown` ones stand as tiles under the picture."""
+    """One number of the summary. `unit` is `ms` or empty; `shown` ones stand as tiles under the picture.
+
+    A tile of a measure with `hide_zero` is left out where it is zero.
+    """
 
     name: str
     title: Text
     help: Text
     unit: str = ""
     shown: bool = True
+    hide_zero: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ EXPOSED = Measure(
     Text("exposed", "暴露"),
     Text(
         "Total time less the compute of the busiest device: what communication costs after overlap.",
-        "总时长减去最忙设备的计算时间:重叠之后通信仍然付出的代价。",
+        "总时长减去最忙设备的计算时间：重叠之后通信仍然付出的代价。",
     ),
     "ms",
 )
@@ -111,7 +115,7 @@ def estimate_gemm(flops: float, profile: Profile, *, efficiency: float) -> Estim
         if measured
         else Text(
             "From the dense peak of the datasheet times the efficiency; real GEMMs reach less than the peak.",
-            "按规格书的稠密峰值乘以效率换算;真实 GEMM 达不到峰值。",
+            "按规格书的稠密峰值乘以效率换算；真实 GEMM 达不到峰值。",
         )
     )
     return Estimate(flops / (rate if measured else rate * efficiency), "measured" if measured else "datasheet", note)

@@ -83,7 +83,7 @@ def _description(runs: Sequence[tuple[Text | None, Run]], language: Language) ->
         lanes, blocks = len(run.streams), len(run.operations)
         sentence = Text(
             f"{total} in total, {exposed} exposed, {lanes} lanes, {blocks} blocks. The table below has every block.",
-            f"总时长 {total},暴露 {exposed},{lanes} 条泳道,{blocks} 个块。下方表格列出了每个块。",
+            f"总时长 {total}，暴露 {exposed}，{lanes} 条泳道，{blocks} 个块。下方表格列出了每个块。",
         )
         sentences.append(name + sentence[language])
     return " ".join(sentences)

@@ -54,9 +54,10 @@ def _frame(frame: Frame, left: float, top: float, cell: tuple[float, float], lan
                 f' height="{height - 1.6:.1f}" rx="2.5" fill="#009e73" fill-opacity="{share:.2f}"{ring}/>'
             )
             label = _fitting(text, width - 3)
+            strong = "data-strong" if share > 0.5 else ""
             if label:
                 parts.append(
-                    f'<text class="tl-cell-text" data-full="{int(contributions == ranks)}" x="{x + width / 2:.1f}"'
+                    f'<text class="tl-cell-text" {strong} x="{x + width / 2:.1f}"'
                     f' y="{y + height / 2 + 3.8:.1f}" font-size="{SIZE:g}" text-anchor="middle" fill="#1d2329">'
                     f"{label}</text>"
                 )

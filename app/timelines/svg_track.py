@@ -18,6 +18,8 @@ MOST_CURVES = 600
 """Above this many dependencies only those of the critical path are drawn."""
 MOST_FOCUSABLE = 40
 """Above this many gaps none is a tab stop; the arrow keys still reach them."""
+MOST_GAPS = 400
+"""Above this many gaps those of lanes that only communicate are left to the table."""
 
 WORDS = {"exposed": Text("exposed", "暴露"), "idle": Text("idle", "空闲")}
 
@@ -40,11 +42,12 @@ class Painter:
             parts.append(svg_frames.draw(self.layout, track, self.language))
         parts += [self._lane(lane) for lane in track.lanes]
         computing = {(stream.device, stream.name) for stream in track.run.streams if stream.kind == "compute"}
-        seen = list(enumerate(track.run.gaps))
-        many = sum((gap.device, gap.stream) in computing for _, gap in seen) > MOST_FOCUSABLE
-        for index, gap in seen:
+        many = sum((gap.device, gap.stream) in computing for gap in track.run.gaps) > MOST_FOCUSABLE
+        for index, gap in enumerate(track.run.gaps):
             lane = lanes[gap.device, gap.stream]
             computes = (gap.device, gap.stream) in computing
+            if not computes and len(track.run.gaps) > MOST_GAPS:
+                continue
             look = "exposed" if gap.exposed else "idle" if computes else "quiet"
             parts.append(self._gap(lane, gap, index, look=look, focusable=computes and not many))
         parts.append(self._curves(track, lanes))
@@ -102,10 +105,10 @@ class Painter:
         x, width = layout.x(gap.start), (gap.end - gap.start) * layout.scale
         paint = "transparent" if look == "quiet" else f"url(#{self.embed_id}-{look})"
         outline = f' stroke="{EXPOSED}" stroke-opacity="0.55"' if look == "exposed" else ""
-        stop = ' tabindex="0"' if focusable else ""
         reason = escape(gap.why[self.language])
+        role = f' role="img" aria-label="{reason}" tabindex="0"' if focusable else ""
         area = (
-            f'<g class="tl-gap tl-gap-{look}" data-gap="{index}" role="img" aria-label="{reason}"{stop}>'
+            f'<g class="tl-gap tl-gap-{look}" data-gap="{index}"{role}>'
             f"<title>{reason}</title>"
             f'<rect class="tl-gap-area" x="{n(x + 0.75)}" y="{n(lane.y + 0.5)}" width="{max(0.5, width - 1.5):.2f}"'
             f' height="{layout.block - 1:g}" rx="4" fill="{paint}"{outline}/>'

@@ -44,7 +44,7 @@ class GtpChainInputs(Inputs):
         title=Text("Layers L", "层数 L"),
         help=Text(
             "Weights in the chain. A list below decides it instead.",
-            "链上的权重个数;填写了下面的列表时以列表长度为准。",
+            "链上的权重个数；填写了下面的列表时以列表长度为准。",
         ),
         maximum=512,
     )
@@ -57,7 +57,7 @@ class GtpChainInputs(Inputs):
     backward: Fraction = rational(
         6,
         title=Text("Backward GEMMs", "反向 GEMM"),
-        help=Text("dgrad plus wgrad of one layer, drawn as two halves.", "一层 dgrad 与 wgrad 之和,图中各占一半。"),
+        help=Text("dgrad plus wgrad of one layer, drawn as two halves.", "一层 dgrad 与 wgrad 之和，图中各占一半。"),
         unit="ms",
     )
     all_gather: Fraction = rational(
@@ -76,10 +76,10 @@ class GtpChainInputs(Inputs):
         "forward",
         title=Text("Pass", "阶段"),
         help=Text(
-            "Cold start is the first forward, before the chain is known.", "cold start 指第一次前向,此时链还没有建立。"
+            "Cold start is the first forward, before the chain is known.", "cold start 指第一次前向，此时链还没有建立。"
         ),
         choices={
-            "cold_start": Text("cold start (first forward)", "冷启动(第一次前向)"),
+            "cold_start": Text("cold start (first forward)", "冷启动（第一次前向）"),
             "forward": Text("forward", "前向"),
             "backward": Text("backward", "反向"),
             "step": Text("forward and backward", "前向 + 反向"),
@@ -98,19 +98,19 @@ class GtpChainInputs(Inputs):
         title=Text("Contention", "争用系数"),
         help=Text(
             "Compute beside communication takes this many times as long; 1 means it is not slowed.",
-            "与通信同时进行的计算慢到多少倍;1 表示不受影响。",
+            "与通信同时进行的计算慢到多少倍；1 表示不受影响。",
         ),
         minimum=1,
         maximum=10,
     )
     gemms: tuple[Fraction, ...] = rationals(
         title=Text("GEMM per layer", "逐层 GEMM"),
-        help=Text("Unequal layers: forward GEMM times with commas.", "各层不等时:用逗号分隔的前向 GEMM 时间。"),
+        help=Text("Unequal layers: forward GEMM times with commas.", "各层不等时：用逗号分隔的前向 GEMM 时间。"),
         unit="ms",
     )
     all_gathers: tuple[Fraction, ...] = rationals(
         title=Text("All-gather per layer", "逐层 all-gather"),
-        help=Text("Unequal layers: all-gather times with commas.", "各层不等时:用逗号分隔的 all-gather 时间。"),
+        help=Text("Unequal layers: all-gather times with commas.", "各层不等时：用逗号分隔的 all-gather 时间。"),
         unit="ms",
     )
 
@@ -124,7 +124,7 @@ class GtpChainInputs(Inputs):
                 "all_gathers",
                 Text(
                     f"The lists differ in length: {len(self.gemms)} GEMMs, {len(self.all_gathers)} all-gathers.",
-                    f"两个列表长度不同:{len(self.gemms)} 个 GEMM,{len(self.all_gathers)} 个 all-gather。",
+                    f"两个列表长度不同：{len(self.gemms)} 个 GEMM，{len(self.all_gathers)} 个 all-gather。",
                 ),
             )
         return self
@@ -182,9 +182,9 @@ class _Builder:
     def gather(self, direction: str, layer: int, after: list[str], *, ahead: bool) -> str:
         """The all-gather of W_layer, held until its GEMM (or dgrad) ends."""
         how = (
-            Text("issued ahead, beside the GEMMs of the layer before", "提前发射,与前一层的 GEMM 重叠")
+            Text("issued ahead, beside the GEMMs of the layer before", "提前发射，与前一层的 GEMM 重叠")
             if ahead
-            else Text("synchronous: nothing else can run", "同步等待,期间没有别的可算")
+            else Text("synchronous: nothing else can run", "同步等待，期间没有别的可算")
         )
         name = self._add(
             f"{direction}-ag-{layer}",
@@ -192,7 +192,7 @@ class _Builder:
             duration=self.chain[layer - 1][1],
             label=f"AG W{layer}",
             short=f"W{layer}",
-            detail=Text(f"All-gather of weight {layer}, {how.en}.", f"收集第 {layer} 个权重的 all-gather,{how.zh}。"),
+            detail=Text(f"All-gather of weight {layer}, {how.en}.", f"收集第 {layer} 个权重的 all-gather，{how.zh}。"),
             after=after,
         )
         user = f"f-gemm-{layer}" if direction == "f" else f"b-dgrad-{layer}"
@@ -216,7 +216,7 @@ class _Builder:
                 short=f"{layer}",
                 detail=Text(
                     f"Forward GEMM of layer {layer}; then its gathered weight is freed.",
-                    f"第 {layer} 层前向 GEMM,算完即释放收集来的权重。",
+                    f"第 {layer} 层前向 GEMM，算完即释放收集来的权重。",
                 ),
                 after=[gathered[layer]],
             )
@@ -239,7 +239,7 @@ class _Builder:
                 short=f"d{layer}",
                 detail=Text(
                     f"Gradient of the input of layer {layer}: needs the gathered weight.",
-                    f"第 {layer} 层输入的梯度,需要完整权重。",
+                    f"第 {layer} 层输入的梯度，需要完整权重。",
                 ),
                 after=[gathered[layer], *before],
             )
@@ -251,13 +251,13 @@ class _Builder:
                 short=f"w{layer}",
                 detail=Text(
                     f"Gradient of weight {layer}, then its reduce-scatter is launched.",
-                    f"第 {layer} 个权重的梯度,算完发射它的 reduce-scatter。",
+                    f"第 {layer} 个权重的梯度，算完发射它的 reduce-scatter。",
                 ),
                 after=[dgrad],
             )
             head = layer == 1
             how = (
-                Text("synchronous, as the head of the chain has no later layer", "同步等待:链头之后没有别的层可算")
+                Text("synchronous, as the head of the chain has no later layer", "同步等待：链头之后没有别的层可算")
                 if head
                 else Text("added into main_grad one layer later", "晚一层再累加进 main_grad")
             )
@@ -269,7 +269,7 @@ class _Builder:
                 short=f"dW{layer}",
                 detail=Text(
                     f"Reduce-scatter of the gradient of weight {layer}, {how.en}.",
-                    f"第 {layer} 个权重梯度的 reduce-scatter,{how.zh}。",
+                    f"第 {layer} 个权重梯度的 reduce-scatter，{how.zh}。",
                 ),
                 after=[wgrad],
             )
@@ -351,7 +351,7 @@ class GtpChainShape(Inputs):
     element_bytes: float = real(
         2,
         title=Text("Bytes per element", "每元素字节数"),
-        help=Text("bf16: 2, fp32: 4. Weights and gradients alike.", "bf16 为 2,fp32 为 4;权重与梯度相同。"),
+        help=Text("bf16: 2, fp32: 4. Weights and gradients alike.", "bf16 为 2，fp32 为 4；权重与梯度相同。"),
         unit="bytes",
         minimum=0.25,
         maximum=8,
@@ -361,7 +361,7 @@ class GtpChainShape(Inputs):
         title=Text("GEMM efficiency", "GEMM 效率"),
         help=Text(
             "Share of the datasheet peak that GEMMs reach; measured rates are not scaled.",
-            "GEMM 达到规格书峰值的比例;实测速率不再折算。",
+            "GEMM 达到规格书峰值的比例；实测速率不再折算。",
         ),
         minimum=0.01,
         maximum=1,
@@ -387,27 +387,27 @@ def durations(shape: GtpChainShape, _inputs: GtpChainInputs, profile: Profile) -
 
 SCENARIO = Scenario(
     slug="gtp-chain",
-    title=Text("GTP_remat: gathering weights one layer ahead", "GTP_remat:提前一层收集权重"),
+    title=Text("GTP_remat: gathering weights one layer ahead", "GTP_remat：提前一层收集权重"),
     claim=Text(
         "Only the first all-gather of each direction is synchronous; the others hide behind the GEMMs of the layer before.",
-        "每个方向只有第一个 all-gather 是同步的,其余都藏在前一层的 GEMM 后面。",
+        "每个方向只有第一个 all-gather 是同步的，其余都藏在前一层的 GEMM 后面。",
     ),
     rules=(
         Text(
             "Forward: wait for W_i, issue the all-gather of W_(i+1), run GEMM i.",
-            "前向:等 W_i,发射 W_(i+1) 的 all-gather,再算 GEMM i。",
+            "前向：等 W_i，发射 W_(i+1) 的 all-gather，再算 GEMM i。",
         ),
         Text(
             "Backward: wait for W_i, issue the all-gather of W_(i-1), dgrad, wgrad, issue the reduce-scatter of dW_i, then finish that of dW_(i+1).",
-            "反向:等 W_i,发射 W_(i-1) 的 all-gather,dgrad、wgrad,发射 dW_i 的 reduce-scatter,再收尾 dW_(i+1) 的。",
+            "反向：等 W_i，发射 W_(i-1) 的 all-gather，dgrad、wgrad，发射 dW_i 的 reduce-scatter，再收尾 dW_(i+1) 的。",
         ),
         Text(
             "A step keeps two synchronous all-gathers (forward head, backward tail) and one synchronous reduce-scatter (the head's).",
-            "每个 step 仍有两次同步 all-gather(前向链头、反向链尾)和一次同步 reduce-scatter(链头)。",
+            "每个 step 仍有两次同步 all-gather（前向链头、反向链尾）和一次同步 reduce-scatter（链头）。",
         ),
         Text(
             "The very first forward does not know the chain yet: every all-gather is synchronous.",
-            "第一次前向还不知道链的顺序,所有 all-gather 都是同步的。",
+            "第一次前向还不知道链的顺序，所有 all-gather 都是同步的。",
         ),
     ),
     inputs=GtpChainInputs,
@@ -441,9 +441,9 @@ SCENARIO = Scenario(
         ),
     ),
     comparisons=(
-        Comparison(Text("No prefetch (cold start)", "无预取(冷启动)"), {"pass": "cold_start"}),
+        Comparison(Text("No prefetch (cold start)", "无预取（冷启动）"), {"pass": "cold_start"}),
         Comparison(
-            Text("One shared queue, whole step", "共用队列,整个 step"), {"pass": "step", "shared_queue": "true"}
+            Text("One shared queue, whole step", "共用队列，整个 step"), {"pass": "step", "shared_queue": "true"}
         ),
         Comparison(
             Text("All-gather twice as slow as the GEMM", "all-gather 比 GEMM 慢一倍"), {"gemm": "3", "all_gather": "6"}

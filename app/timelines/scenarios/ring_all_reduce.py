@@ -24,7 +24,9 @@ class RingInputs(Inputs):
     ranks: int = whole(
         4,
         title=Text("Ranks n", "rank 数 n"),
-        help=Text("Ranks in the ring; the buffer is cut into as many chunks.", "环上的 rank 数,缓冲区也切成同样多块。"),
+        help=Text(
+            "Ranks in the ring; the buffer is cut into as many chunks.", "环上的 rank 数，缓冲区也切成同样多块。"
+        ),
         minimum=2,
         maximum=64,
     )
@@ -33,7 +35,7 @@ class RingInputs(Inputs):
         title=Text("Time per chunk", "每块的时间"),
         help=Text(
             "One step: latency plus 1/n of the buffer over one link.",
-            "一步的时间:延迟加上 1/n 缓冲区经过一条链路的时间。",
+            "一步的时间：延迟加上 1/n 缓冲区经过一条链路的时间。",
         ),
         unit="ms",
     )
@@ -98,7 +100,7 @@ def build(inputs: RingInputs) -> Schedule:
             right = (rank + 1) % ring.ranks
             text = ring.sum_text(right, sent[rank])
             if ring.reduces(step):
-                result = Text(f"which adds: {text}.", f"对方累加:{text}。")
+                result = Text(f"which adds: {text}.", f"对方累加：{text}。")
             else:
                 result = Text(f"which copies the finished sum {payload[rank]}.", f"对方写入完成的和 {payload[rank]}。")
             phase = Text("reduce-scatter", "reduce-scatter") if ring.reduces(step) else Text("all-gather", "all-gather")
@@ -113,7 +115,7 @@ def build(inputs: RingInputs) -> Schedule:
                     short=f"c{sent[rank]}",
                     detail=Text(
                         f"Step {step + 1} ({phase.en}): rank {rank} sends chunk {sent[rank]} ({payload[rank]}) to rank {right}, {result.en}",
-                        f"第 {step + 1} 步({phase.zh}):rank {rank} 把第 {sent[rank]} 块({payload[rank]})发给 rank {right},{result.zh}",
+                        f"第 {step + 1} 步（{phase.zh}）：rank {rank} 把第 {sent[rank]} 块（{payload[rank]}）发给 rank {right}，{result.zh}",
                     ),
                     after=((f"s{step}-r{(rank - 1) % ring.ranks}", ZERO),) if step else (),
                 )
@@ -173,7 +175,7 @@ class RingShape(Inputs):
     message_bytes: float = real(
         67108864,
         title=Text("Buffer", "缓冲区大小"),
-        help=Text("The full buffer of one rank; 2^26 is 64 MiB.", "一个 rank 的完整缓冲区;2^26 即 64 MiB。"),
+        help=Text("The full buffer of one rank; 2^26 is 64 MiB.", "一个 rank 的完整缓冲区；2^26 即 64 MiB。"),
         unit="bytes",
         minimum=1,
         maximum=1e15,
@@ -193,20 +195,20 @@ def durations(shape: RingShape, inputs: RingInputs, profile: Profile) -> dict[st
 
 SCENARIO = Scenario(
     slug="ring-all-reduce",
-    title=Text("Ring all-reduce, chunk by chunk", "环形 all-reduce,逐块演示"),
+    title=Text("Ring all-reduce, chunk by chunk", "环形 all-reduce，逐块演示"),
     claim=Text(
         "2(n-1) equal steps; every link carries one chunk in each, so a rank sends 2(n-1)/n of its buffer.",
-        "共 2(n-1) 个等长的步;每步每条链路传一块,因此每个 rank 发送 2(n-1)/n 个缓冲区。",
+        "共 2(n-1) 个等长的步；每步每条链路传一块，因此每个 rank 发送 2(n-1)/n 个缓冲区。",
     ),
     rules=(
         Text(
             "Reduce-scatter, n-1 steps: each rank sends one chunk to its right neighbour, which adds its own.",
-            "reduce-scatter,n-1 步:每个 rank 把一块发给右邻居,右邻居加上自己的那一块。",
+            "reduce-scatter，n-1 步：每个 rank 把一块发给右邻居，右邻居加上自己的那一块。",
         ),
         Text("Then rank r holds the finished chunk r+1 (mod n).", "之后 rank r 持有算完的第 r+1(mod n)块。"),
         Text(
             "All-gather, n-1 steps: the finished chunks travel on, without adding.",
-            "all-gather,n-1 步:算完的块继续向右传,不再相加。",
+            "all-gather，n-1 步：算完的块继续向右传，不再相加。",
         ),
     ),
     inputs=RingInputs,
@@ -224,12 +226,12 @@ SCENARIO = Scenario(
         Measure(
             "sent_share",
             Text("buffers sent per rank", "每个 rank 发送的缓冲区份数"),
-            Text("2(n-1)/n, below 2 for any n.", "2(n-1)/n,无论 n 多大都小于 2。"),
+            Text("2(n-1)/n, below 2 for any n.", "2(n-1)/n，无论 n 多大都小于 2。"),
         ),
     ),
     comparisons=(
         Comparison(Text("Two ranks", "两个 rank"), {"ranks": "2"}),
-        Comparison(Text("Eight ranks, same buffer", "八个 rank,缓冲区相同"), {"ranks": "8", "chunk_time": "0.5"}),
+        Comparison(Text("Eight ranks, same buffer", "八个 rank，缓冲区相同"), {"ranks": "8", "chunk_time": "0.5"}),
     ),
     filling=Filling(
         shape=RingShape,

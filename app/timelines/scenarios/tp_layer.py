@@ -63,14 +63,15 @@ class TpLayerInputs(Inputs):
         4,
         title=Text("Attention, forward", "attention 前向"),
         help=Text(
-            "QKV, attention and projection. Backward takes twice as long.", "QKV、attention 与输出投影;反向是它的两倍。"
+            "QKV, attention and projection. Backward takes twice as long.",
+            "QKV、attention 与输出投影；反向是它的两倍。",
         ),
         unit="ms",
     )
     mlp_gemm: Fraction = rational(
         6,
         title=Text("MLP, forward", "MLP 前向"),
-        help=Text("FC1 and FC2. Backward takes twice as long.", "FC1 与 FC2;反向是它的两倍。"),
+        help=Text("FC1 and FC2. Backward takes twice as long.", "FC1 与 FC2；反向是它的两倍。"),
         unit="ms",
     )
     weight_grad: Fraction = rational(
@@ -78,7 +79,7 @@ class TpLayerInputs(Inputs):
         title=Text("Weight gradient that can hide", "可用于掩盖通信的 wgrad"),
         help=Text(
             "wgrad of the column-parallel linear (QKV, FC1), a part of backward; at most the forward time of its block.",
-            "列并行线性层(QKV、FC1)的 wgrad,属于反向的一部分,不超过所在模块的前向时间。",
+            "列并行线性层（QKV、FC1）的 wgrad，属于反向的一部分，不超过所在模块的前向时间。",
         ),
         unit="ms",
     )
@@ -92,7 +93,7 @@ class TpLayerInputs(Inputs):
         default=True,
         title=Text("Asynchronous in backward", "反向异步通信"),
         help=Text(
-            "Launch after the input gradient, wait after the weight gradient.", "dgrad 之后发射,wgrad 之后再等待。"
+            "Launch after the input gradient, wait after the weight gradient.", "dgrad 之后发射，wgrad 之后再等待。"
         ),
     )
     sequence_parallel: bool = switch(
@@ -108,7 +109,7 @@ class TpLayerInputs(Inputs):
         title=Text("Contention", "争用系数"),
         help=Text(
             "Compute beside communication takes this many times as long; 1 means it is not slowed.",
-            "与通信同时进行的计算慢到多少倍;1 表示不受影响。",
+            "与通信同时进行的计算慢到多少倍；1 表示不受影响。",
         ),
         minimum=1,
         maximum=10,
@@ -123,7 +124,7 @@ class TpLayerInputs(Inputs):
                 "weight_grad",
                 Text(
                     f"A part of backward: at most the forward time of the shorter block, {limit} ms.",
-                    f"它是反向的一部分,不能超过较短模块的前向时间 {limit} ms。",
+                    f"它是反向的一部分，不能超过较短模块的前向时间 {limit} ms。",
                 ),
             )
         return self
@@ -208,7 +209,7 @@ class _Builder:
                     f"AR {place + 1}",
                     Text(
                         f"Forward all-reduce: sums the {name}'s partial outputs (g).",
-                        f"前向 all-reduce(g):把 {name} 的部分和相加。",
+                        f"前向 all-reduce(g)：把 {name} 的部分和相加。",
                     ),
                 )
             self.last = [end]
@@ -230,16 +231,16 @@ class _Builder:
             f"{name} bwd",
             Text(
                 f"Backward of the {name} block up to the input gradient of {linear}.",
-                f"{name} 模块的反向,直到 {linear} 的 dgrad。",
+                f"{name} 模块的反向，直到 {linear} 的 dgrad。",
             ),
         )
         reduce = Text(
             f"Backward all-reduce: sums the input gradients of {linear} (f).",
-            f"反向 all-reduce(f):把 {linear} 的输入梯度相加。",
+            f"反向 all-reduce(f)：把 {linear} 的输入梯度相加。",
         )
         weight = Text(
             f"Weight gradient of {linear}: nothing that follows in this layer needs it.",
-            f"{linear} 的权重梯度,本层之后的计算不依赖它。",
+            f"{linear} 的权重梯度，本层之后的计算不依赖它。",
         )
         self.last = [dgrad]
         if self.inputs.async_backward:
@@ -265,7 +266,7 @@ class _Builder:
                 "AG dy",
                 Text(
                     f"All-gather of the gradient of the {name}'s output: needed at once.",
-                    f"收集 {name} 输出的梯度,立刻就要用。",
+                    f"收集 {name} 输出的梯度，立刻就要用。",
                 ),
             )
         ]
@@ -282,7 +283,7 @@ class _Builder:
             "AG x",
             Text(
                 f"All-gather of the saved input of {linear}: its weight gradient needs it.",
-                f"重新收集 {linear} 保存的输入,wgrad 要用。",
+                f"重新收集 {linear} 保存的输入，wgrad 要用。",
             ),
         )
         if not asynchronous:
@@ -359,7 +360,7 @@ class TpLayerShape(Inputs):
     element_bytes: float = real(
         2,
         title=Text("Bytes per element", "每元素字节数"),
-        help=Text("bf16: 2, fp32: 4.", "bf16 为 2,fp32 为 4。"),
+        help=Text("bf16: 2, fp32: 4.", "bf16 为 2，fp32 为 4。"),
         unit="bytes",
         minimum=0.25,
         maximum=8,
@@ -369,7 +370,7 @@ class TpLayerShape(Inputs):
         title=Text("GEMM efficiency", "GEMM 效率"),
         help=Text(
             "Share of the datasheet peak that GEMMs reach; measured rates are not scaled.",
-            "GEMM 达到规格书峰值的比例;实测速率不再折算。",
+            "GEMM 达到规格书峰值的比例；实测速率不再折算。",
         ),
         minimum=0.01,
         maximum=1,
@@ -397,27 +398,27 @@ def durations(shape: TpLayerShape, _inputs: TpLayerInputs, profile: Profile) -> 
 
 SCENARIO = Scenario(
     slug="tp-layer",
-    title=Text("Tensor parallelism: the all-reduces of one layer", "张量并行:一层里的 all-reduce"),
+    title=Text("Tensor parallelism: the all-reduces of one layer", "张量并行：一层里的 all-reduce"),
     claim=Text(
         "Four all-reduces a layer: the two of forward are exposed, the two of backward hide behind weight gradients.",
-        "每层四次 all-reduce:前向两次全部暴露,反向两次藏在 wgrad 后面。",
+        "每层四次 all-reduce：前向两次全部暴露，反向两次藏在 wgrad 后面。",
     ),
     rules=(
         Text(
             "Forward: attention, all-reduce, MLP, all-reduce; each waits for the one before.",
-            "前向:attention、all-reduce、MLP、all-reduce,逐个等待。",
+            "前向：attention、all-reduce、MLP、all-reduce，逐个等待。",
         ),
         Text(
             "Backward: the all-reduce of the input gradient is launched after dgrad and waited for after wgrad.",
-            "反向:输入梯度的 all-reduce 在 dgrad 之后发射,在 wgrad 之后等待。",
+            "反向：输入梯度的 all-reduce 在 dgrad 之后发射，在 wgrad 之后等待。",
         ),
         Text(
             "Backward costs twice forward; the weight gradient that can hide is a part of it.",
-            "反向计算量是前向的两倍,其中一部分 wgrad 可用来掩盖通信。",
+            "反向计算量是前向的两倍，其中一部分 wgrad 可用来掩盖通信。",
         ),
         Text(
             "Sequence parallelism: all-gather plus reduce-scatter, each half an all-reduce; backward gathers the saved input once more.",
-            "序列并行:all-gather 加 reduce-scatter,各占 all-reduce 的一半;反向还要再收集一次保存的输入。",
+            "序列并行：all-gather 加 reduce-scatter，各占 all-reduce 的一半；反向还要再收集一次保存的输入。",
         ),
     ),
     inputs=TpLayerInputs,
@@ -430,16 +431,19 @@ SCENARIO = Scenario(
             "all_reduces",
             Text("all-reduces", "all-reduce"),
             Text("All-reduces of the pass.", "这一阶段的 all-reduce 次数。"),
+            hide_zero=True,
         ),
         Measure(
             "all_gathers",
             Text("all-gathers", "all-gather"),
             Text("All-gathers of the pass.", "这一阶段的 all-gather 次数。"),
+            hide_zero=True,
         ),
         Measure(
             "reduce_scatters",
             Text("reduce-scatters", "reduce-scatter"),
             Text("Reduce-scatters of the pass.", "这一阶段的 reduce-scatter 次数。"),
+            hide_zero=True,
         ),
         Measure(
             "hidden_collectives",
