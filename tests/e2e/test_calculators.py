@@ -47,6 +47,7 @@ def test_any_result_can_be_plotted_against_any_input(page: Page) -> None:
     page.goto("/calculators/collective-time")
 
     page.get_by_label("Plot", exact=True).select_option("bus_bandwidth_gb_per_s")
+    page.get_by_label("against").focus()
     page.get_by_label("against").select_option("algorithm")
 
     expect(page.locator("#calculator-chart .bars .point")).to_have_count(6)
