@@ -53,8 +53,8 @@ def check_embed(embed: Embed) -> list[str]:
             continue
         value, unit = values[name]
         if not abs(value - expected.value) <= abs(expected.value) * expected.relative:
-            shown = f"{value!r} {unit}".strip()
-            problems.append(f"`{name}` is {shown}, not {expected.value!r} as `expect:` says.")
+            shown = f"{_exact(value)} {unit}".strip()
+            problems.append(f"`{name}` is {shown}, not {_exact(expected.value)} as `expect:` says.")
     return problems
 
 
@@ -70,6 +70,11 @@ def _results(kind: NumberKind, slug: str, inputs: Mapping[str, str]) -> dict[str
         for name, value in run.summary.items()
         if not isinstance(value, list) and math.isfinite(value)
     }
+
+
+def _exact(value: float) -> str:
+    """All digits, so that an author can copy it."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
 def _sentences(error: AppError) -> list[str]:
