@@ -38,6 +38,7 @@ class Templates:
             "quantity": units.quantity,
             "number": units.number,
             "both_bytes": units.both_bytes,
+            "binary": units.binary_bytes,
             "duration": units.duration,
             "plain": plain,
             "tt": _in_language,

@@ -1,0 +1,167 @@
+"""What the Bench and hardware pages show of a run: explained problems, and charts of bandwidth over size.
+
+Both axes are logarithmic: sizes span five decades, and a latency-bound start is a straight line there. Each operation has a
+dash and a marker of its own besides its colour, because the colours of the house mean kinds of work, not operations.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from markupsafe import Markup
+
+from app.bench.catalog import OPERATIONS
+from app.bench.launchers.diagnosis import Explanation, explain
+from app.bench.runs import STATUS_TITLES, Run
+from app.bench.spec import Operation
+from app.bench.wire import Measurement, Problem, Row
+from app.core.i18n import Language, Text, same
+from app.core.units import binary_bytes
+from app.hardware.fit import Fit
+from app.hardware.presets import DatasheetProfile
+from app.web import charts
+
+STATUS_KINDS: Mapping[str, str] = {
+    "queued": "",
+    "running": "compute",
+    "done": "success",
+    "partial": "warning",
+    "cancelled": "",
+}
+"""The look of a status; what is not here is an error."""
+
+_STYLES = (
+    ("var(--intra)", "solid", "circle"),
+    ("var(--accent)", "dash", "square"),
+    ("var(--ink-soft)", "dot", "triangle-up"),
+    ("var(--memory)", "dashdot", "diamond"),
+    ("var(--inter)", "longdash", "cross"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A problem with what it means."""
+
+    problem: Problem
+    explanation: Explanation
+
+
+def told(run: Run) -> list[Told]:
+    """The problems of a run, the cause first."""
+    return [Told(problem, explain(problem, log=run.log)) for problem in run.problems]
+
+
+def status_title(run: Run) -> Text:
+    """The status for people."""
+    if run.status == "running" and run.stop_requested:
+        return Text("stopping", "正在停止")
+    return STATUS_TITLES[run.status]
+
+
+def status_kind(run: Run) -> str:
+    """The `data-kind` of the status badge."""
+    return STATUS_KINDS.get(run.status, "error")
+
+
+def operation_title(name: str) -> Text:
+    """An operation for people."""
+    entry = OPERATIONS.get(cast("Operation", name))
+    return same(name.replace("_", "-")) if entry is None else entry.title
+
+
+def by_operation(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rows grouped by operation, in the order they came."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.operation, []).append(row)
+    return groups
+
+
+def bandwidth(half: Measurement) -> float:
+    """What the charts draw: bus bandwidth in GB/s; for a single rank the algorithm bandwidth."""
+    return half.algbw_gb_per_s if half.busbw_gb_per_s is None else half.busbw_gb_per_s
+
+
+def run_chart(rows: Sequence[Row], fits: Mapping[str, Fit], *, language: Language) -> Markup:
+    """Bus bandwidth over size of one run, a curve per operation, each with its fit where there is one."""
+    data: list[dict[str, Any]] = []
+    for number, (operation, group) in enumerate(by_operation(rows).items()):
+        title = operation_title(operation)[language]
+        data.append(_trace(group, name=title, style=number))
+        fit = fits.get(operation)
+        if fit is not None and fit.refused is None:
+            data.append(_fitted(group, fit, style=number, language=language))
+    return _figure(data, [row.size_bytes for row in rows], language=language)
+
+
+def compare_chart(
+    groups: Sequence[tuple[str, Sequence[Row]]], *, datasheet: DatasheetProfile | None, language: Language
+) -> Markup:
+    """Bus bandwidth over size of several runs for one operation, with the datasheet's line where one is chosen."""
+    data = [_trace(rows, name=name, style=number) for number, (name, rows) in enumerate(groups)]
+    sizes = [row.size_bytes for _, rows in groups for row in rows]
+    if datasheet is not None and sizes:
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": datasheet.title[language],
+                "x": [min(sizes), max(sizes)],
+                "y": [datasheet.sheet.nvlink_gb_per_s] * 2,
+                "line": {"color": "var(--exposed)", "dash": "longdashdot", "width": 1.5},
+                "hovertemplate": "%{y:.4g} GB/s",
+            }
+        )
+    return _figure(data, sizes, language=language)
+
+
+def _trace(rows: Sequence[Row], *, name: str, style: int) -> dict[str, Any]:
+    colour, dash, symbol = _STYLES[style % len(_STYLES)]
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": [row.size_bytes for row in rows],
+        "y": [bandwidth(row.out_of_place) for row in rows],
+        "customdata": [[binary_bytes(row.size_bytes), row.out_of_place.time_us] for row in rows],
+        "hovertemplate": "%{customdata[0]}: %{y:.4g} GB/s, %{customdata[1]:,.1f} µs",
+        "line": {"color": colour, "dash": dash, "width": 2},
+        "marker": {"color": colour, "symbol": symbol, "size": 7},
+    }
+
+
+def _fitted(rows: Sequence[Row], fit: Fit, *, style: int, language: Language) -> dict[str, Any]:
+    """The fit as a thin line through the same sizes."""
+    colour, _, _ = _STYLES[style % len(_STYLES)]
+    factors = {row.size_bytes: bandwidth(row.out_of_place) / row.out_of_place.algbw_gb_per_s for row in rows}
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": Text("fit", "拟合")[language],
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "x": list(factors),
+        "y": [factor * size / fit.seconds(size) / 1e9 for size, factor in factors.items()],
+        "line": {"color": colour, "width": 1, "dash": "solid"},
+        "opacity": 0.55,
+    }
+
+
+def _figure(data: list[dict[str, Any]], sizes: Sequence[int], *, language: Language) -> Markup:
+    ticks = [1024 * 8**power for power in range(9)]
+    shown = [tick for tick in ticks if not sizes or min(sizes) / 2 <= tick <= max(sizes) * 2]
+    layout = charts.layout(
+        xaxis={
+            "type": "log",
+            "tickmode": "array",
+            "tickvals": shown,
+            "ticktext": [binary_bytes(tick) for tick in shown],
+            "title": {"text": Text("message size", "消息大小")[language]},
+        },
+        yaxis={"type": "log", "title": {"text": Text("bus bandwidth, GB/s", "总线带宽，GB/s")[language]}, "dtick": 1},
+        showlegend=True,
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        hovermode="x",
+    )
+    return charts.as_json(data, layout)
