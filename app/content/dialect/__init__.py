@@ -9,7 +9,8 @@ as math, code or a mark is decided in one place.
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 
-from app.content.dialect import citation, cloze, emphasis, math, number, spacing, table_pipes
+from app.content.dialect import citation, cloze, math, number, spacing, table_pipes
+from app.content.dialect.inline_parser import InlineParser
 
 __all__ = ["blocks_only", "make"]
 
@@ -17,11 +18,12 @@ __all__ = ["blocks_only", "make"]
 def make(renderer: type[RendererHTML] = RendererHTML) -> MarkdownIt:
     """The full dialect, rendered by `renderer`."""
     markdown = MarkdownIt(renderer_cls=renderer)
-    markdown.inline = emphasis.Parser()
+    markdown.inline = parser = InlineParser()
     markdown.configure("commonmark", {"html": False, "xhtmlOut": False})
     markdown.enable("table").disable(["reference", "html_block", "html_inline"])
     for rule in (math, number, citation, cloze, table_pipes, spacing):
         rule.install(markdown)
+    parser.prepare()
     return markdown
 
 

@@ -6,16 +6,12 @@ characters stand for a space where the rule asks for one, and East Asian punctua
 counts as punctuation, as the discussion commonmark/commonmark-spec#650 proposes.
 """
 
-from markdown_it import MarkdownIt
 from markdown_it.common.utils import isMdAsciiPunct, isPunctChar
-from markdown_it.parser_inline import ParserInline
 from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Scanned
-from markdown_it.token import Token
-from markdown_it.utils import EnvType
 
 
-class _State(StateInline):
+class State(StateInline):
     """An inline state whose delimiters know East Asian neighbours."""
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N802, N803, FBT001 - its name
@@ -36,18 +32,6 @@ class _State(StateInline):
             closes and (not opens or _is_punctuation(after)),
             end - start,
         )
-
-
-class Parser(ParserInline):
-    """The inline parser with that state; put in place of markdown-it's own before rules are added."""
-
-    def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> list[Token]:
-        """The tokens of `src`, appended to `tokens`."""
-        state = _State(src, md, env, tokens)
-        self.tokenize(state)
-        for rule in self.ruler2.getRules(""):
-            rule(state)
-        return state.tokens
 
 
 def _flanks(inner: str, outer: str) -> bool:
