@@ -20,6 +20,8 @@ LANE_HEAD, LANE_PADDING = 38, 16
 MARGIN = 16
 FONT_SIZE = 13
 LINE_HEIGHT = 18
+BOLD = 0.9
+"""Share of the room that bold text may be counted to have: its letters are wider than `_measure` says."""
 LINES, LOOSE_LINES = 3, 2
 
 
@@ -155,7 +157,8 @@ def _rows(entries: Iterable[_Entry], *, columns: int, top: int) -> list[Node]:
 
 
 def _node(entry: _Entry, *, column: int, y: int, loose: bool = False) -> Node:
-    lines = fit(entry.title, width=NODE_WIDTH - 28, lines=LOOSE_LINES if loose else LINES)
+    room = (NODE_WIDTH - 28) * (BOLD if entry.href else 1)
+    lines = fit(entry.title, width=room, lines=LOOSE_LINES if loose else LINES)
     x = MARGIN + column * (NODE_WIDTH + GAP_X)
     height = LOOSE_HEIGHT if loose else NODE_HEIGHT
     return Node(entry.slug, entry.title, lines, entry.href, x, y, NODE_WIDTH, height)

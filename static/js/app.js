@@ -46,3 +46,17 @@ document.addEventListener("htmx:sendError", () => {
 document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.successful && event.detail.target?.id !== "notice") document.getElementById("notice").replaceChildren();
 });
+
+/* Arrow keys walk from the search box through its results and back. */
+document.addEventListener("keydown", (event) => {
+  if ((event.key !== "ArrowDown" && event.key !== "ArrowUp") || event.isComposing) return;
+  const box = document.querySelector("[data-results]");
+  const list = box && document.querySelector(box.dataset.results);
+  if (!list || !(event.target === box || list.contains(event.target))) return;
+  const stops = [box, ...list.querySelectorAll("a")];
+  const next = stops[stops.indexOf(event.target) + (event.key === "ArrowDown" ? 1 : -1)];
+  if (next) {
+    event.preventDefault();
+    next.focus();
+  }
+});
