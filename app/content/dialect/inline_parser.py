@@ -62,22 +62,26 @@ class InlineParser(ParserInline):
     def tokenize(self, state: StateInline) -> None:
         """Read the source from `pos` to `posMax` into tokens."""
         source, end = state.src, state.posMax
-        is_shallow = state.level < state.md.options["maxNesting"]
+        search = self.terminator_re.search
+        rules = self._rules if state.level < state.md.options["maxNesting"] else {}
         while state.pos < end:
             start = state.pos
-            found = self.terminator_re.search(source, start, end)
+            found = search(source, start, end)
             stop = found.start() if found is not None else end
             if stop > start:
                 state.append_pending(source[start:stop])
                 state.pos = stop
-            if found is not None and not (is_shallow and self._try(state, source[stop])):
-                state.append_pending(source[stop])
+            if found is None:
+                break
+            character = source[stop]
+            for rule in rules.get(character, ()):
+                if rule(state, False):  # noqa: FBT003 - not silent
+                    break
+            else:
+                state.append_pending(character)
                 state.pos = stop + 1
         if state.pending:
             state.pushPending()
-
-    def _try(self, state: StateInline, character: str) -> bool:
-        return any(rule(state, False) for rule in self._rules.get(character, ()))  # noqa: FBT003 - not silent
 
     def skipToken(self, state: StateInline) -> None:  # noqa: N802 - its name in markdown-it
         """Move past one token without making it."""

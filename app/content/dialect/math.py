@@ -74,10 +74,8 @@ def _is_math(source: str, start: int, closing: int) -> bool:
 
 
 def _block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:  # noqa: FBT001
-    if state.is_code_block(start_line):
-        return False
     first = state.bMarks[start_line] + state.tShift[start_line]
-    if not state.src.startswith("$$", first):
+    if not state.src.startswith("$$", first) or state.is_code_block(start_line):
         return False
     line = start_line
     text = state.src[first + 2 : state.eMarks[line]].rstrip()
