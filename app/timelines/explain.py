@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 
-from app.core.i18n import Text
+from app.core.i18n import Language, Text
 from app.core.units import THIN_SPACE, number
 from app.timelines.model import Gap, Span
 
@@ -26,11 +26,25 @@ def moment(value: Fraction | float) -> str:
 _number = lru_cache(maxsize=4096)(number)
 
 
+STREAMS = {
+    "compute": Text("compute", "计算"),
+    "communication": Text("communication", "通信"),
+    "TP communication": Text("TP communication", "TP 通信"),
+    "send": Text("send", "发送"),
+}
+"""Names of streams that are not terms of the field; `all-gather` stays what it is."""
+
+
+def stream_name(name: str, language: Language) -> str:
+    """A stream as a reader of `language` calls it."""
+    return STREAMS[name][language] if name in STREAMS else name
+
+
 def why(gap: Gap, spans: Mapping[str, Span]) -> Text:
     """Why the stream of `gap` is idle."""
     place = Text(
         f"{gap.device}, {gap.stream}: idle from {moment(gap.start)} to {time(gap.end)} ({time(gap.duration)}).",
-        f"{gap.device} 的 {gap.stream}：{moment(gap.start)} 到 {time(gap.end)} 空闲（{time(gap.duration)}）。",
+        f"{gap.device} 的 {stream_name(gap.stream, 'zh')}：{moment(gap.start)} 到 {time(gap.end)} 空闲（{time(gap.duration)}）。",
     )
     if gap.waits_for is None:
         return place

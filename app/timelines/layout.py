@@ -10,13 +10,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.core.i18n import Text
+from app.core.i18n import Language, Text
 from app.timelines.catalog import Run
+from app.timelines.explain import stream_name
 from app.timelines.model import Stream
 
 FONT = 12.0
-PLOT = 820.0
-"""Width of the plot at zoom 1, unless the blocks need more."""
+COLUMN = 660.0
+"""Width of the whole picture in a column of text at zoom 1, unless the blocks need more."""
+PAGE = 1270.0
+"""The same on a page of its own."""
+LEAST_PLOT = 300.0
 MAXIMUM_PLOT = 12_000.0
 BLOCK_WIDTH = 15.0
 """Average width granted to a block of the fullest lane before the plot grows."""
@@ -73,7 +77,10 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The whole picture. `x(time)` places a time in ms; `block` is the height of a block, `pitch` of a lane."""
+    """The whole picture. `x(time)` places a time in ms; `block` is the height of a block, `pitch` of a lane.
+
+    `fits` says that it was laid out for the width asked for, not stretched by zoom or by many blocks.
+    """
 
     width: float
     height: float
@@ -86,24 +93,28 @@ class Layout:
     tracks: tuple[Track, ...]
     axis: float
     ticks: tuple[float, ...]
+    fits: bool
 
     def x(self, time: float) -> float:
         """The place of a time."""
         return self.left + time * self.scale
 
 
-def arrange(runs: Sequence[tuple[Text | None, Run]], *, zoom: float = 1.0) -> Layout:
+def arrange(
+    runs: Sequence[tuple[Text | None, Run]], language: Language, *, width: float = COLUMN, zoom: float = 1.0
+) -> Layout:
     """The layout of one run, or of several on a shared axis."""
     makespan = max(float(run.trace.makespan) for _, run in runs)
     rows = sum(len(run.streams) for _, run in runs)
     block, pitch = (
         (34.0, 58.0) if rows <= 3 else (32.0, 50.0) if rows <= 6 else (24.0, 34.0) if rows <= 20 else (15.0, 19.0)
     )
-    labels = [_lane_labels(run) for _, run in runs]
+    labels = [_lane_labels(run, language) for _, run in runs]
     widest = max(text_width(label) * 0.92 for names in labels for label in names)
     left = min(190.0, max(64.0, widest + 18))
     fullest = max(max(Counter((o.device, o.stream) for o in run.operations).values()) for _, run in runs)
-    plot = min(MAXIMUM_PLOT, max(PLOT, fullest * BLOCK_WIDTH) * zoom)
+    room = max(LEAST_PLOT, width - left - max(_final(run, width - left) for _, run in runs))
+    plot = min(MAXIMUM_PLOT, max(room, fullest * BLOCK_WIDTH) * zoom)
     scale = plot / makespan if makespan else 0.0
 
     tracks: list[Track] = []
@@ -112,7 +123,7 @@ def arrange(runs: Sequence[tuple[Text | None, Run]], *, zoom: float = 1.0) -> La
     for (title, run), names in zip(runs, labels, strict=True):
         heading = top
         cursor = top + (HEADING if title is not None else 0.0)
-        cell = _cell(run, plot)
+        cell = _cell(run, scale)
         frames_y = None
         if cell != (0.0, 0.0):
             frames_y = cursor + 18
@@ -138,6 +149,7 @@ def arrange(runs: Sequence[tuple[Text | None, Run]], *, zoom: float = 1.0) -> La
         tracks=tuple(tracks),
         axis=axis,
         ticks=ticks(makespan, most=max(2, int(plot / 90))),
+        fits=plot == room,
     )
 
 
@@ -157,22 +169,33 @@ def lanes_of(run: Run) -> list[Stream]:
     return sorted(run.streams, key=lambda stream: (devices.index(stream.device), stream.kind != "compute"))
 
 
-def _lane_labels(run: Run) -> list[str]:
+def _lane_labels(run: Run, language: Language) -> list[str]:
     """The device is named only where there are several, the stream only where one device has several."""
     devices = {stream.device for stream in run.streams}
     names = {stream.name for stream in run.streams}
     if len(devices) == 1:
-        return [stream.name for stream in lanes_of(run)]
+        return [stream_name(stream.name, language) for stream in lanes_of(run)]
     if len(names) == 1:
         return [stream.device for stream in lanes_of(run)]
-    return [f"{stream.device} · {stream.name}" for stream in lanes_of(run)]
+    return [f"{stream.device} · {stream_name(stream.name, language)}" for stream in lanes_of(run)]
 
 
-def _cell(run: Run, plot: float) -> tuple[float, float]:
-    """Width and height of one chunk's cell, so that all chunks of a rank fit in one step; zeros when they cannot."""
+def _final(run: Run, room: float) -> float:
+    """The room right of the plot: for the buffers after the last step, else a margin for the last number."""
     steps = len(run.frames) - 1
-    if steps < 1 or not run.trace.makespan:
+    if steps < 1:
+        return RIGHT
+    return max(RIGHT, min(len(run.frames[0].cells) * _widest_cell(run) + 22, room / (steps + 1) + 14))
+
+
+def _widest_cell(run: Run) -> float:
+    return 88.0 if len(run.frames[0].cells) == 2 else 60.0
+
+
+def _cell(run: Run, scale: float) -> tuple[float, float]:
+    """Width and height of one chunk's cell, so that all chunks of a rank fit in one step; zeros when they cannot."""
+    if len(run.frames) < 2:
         return (0.0, 0.0)
-    chunks = len(run.frames[0].cells)
-    width = min(88.0 if chunks == 2 else 60.0, (plot / steps - 8) / chunks)
-    return (width, min(30.0, max(13.0, width * 0.6))) if width >= 6 else (0.0, 0.0)
+    step = float(run.frames[0].end - run.frames[0].start) * scale
+    width = min(_widest_cell(run), (step - 8) / len(run.frames[0].cells))
+    return (width, min(30.0, max(13.0, width * 0.6))) if width >= 5 else (0.0, 0.0)

@@ -14,7 +14,7 @@ from app.core.units import number
 from app.timelines import svg_track
 from app.timelines.catalog import Run
 from app.timelines.explain import time
-from app.timelines.layout import FONT, Layout, arrange, lanes_of, text_width
+from app.timelines.layout import COLUMN, FONT, Layout, arrange, lanes_of, text_width
 from app.timelines.svg_style import EXPOSED, LINE, SANS, SOFT, TEXT, definitions, fill, n, tone
 
 TIME = Text("time, ms", "时间 / ms")
@@ -24,12 +24,19 @@ THUMBNAIL_LANES = 6
 
 
 def draw(
-    runs: Sequence[tuple[Text | None, Run]], language: Language, *, embed_id: str, zoom: float = 1.0, title: Text
+    runs: Sequence[tuple[Text | None, Run]],
+    language: Language,
+    *,
+    embed_id: str,
+    title: Text,
+    width: float = COLUMN,
+    zoom: float = 1.0,
 ) -> str:
     """The SVG of one run, or of several on one axis. Ids start with `embed_id`, so that a page can hold many."""
-    layout = arrange(runs, zoom=zoom)
+    layout = arrange(runs, language, width=width, zoom=zoom)
+    fit = ' data-fit=""' if layout.fits else ""
     head = (
-        f'<svg class="tl-svg" xmlns="http://www.w3.org/2000/svg" role="group" id="{embed_id}-svg"'
+        f'<svg class="tl-svg"{fit} xmlns="http://www.w3.org/2000/svg" role="group" id="{embed_id}-svg"'
         f' aria-labelledby="{embed_id}-title" aria-describedby="{embed_id}-desc"'
         f' viewBox="0 0 {n(layout.width)} {n(layout.height)}" width="{n(layout.width)}"'
         f' height="{n(layout.height)}" font-family="{SANS}" font-size="{FONT:g}"'

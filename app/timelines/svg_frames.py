@@ -48,13 +48,13 @@ def _frame(frame: Frame, left: float, top: float, cell: tuple[float, float], lan
         for chunk, (text, contributions, changed) in enumerate(row):
             x, y = left + chunk * width, top + rank * height
             share = 0.12 + 0.78 * (contributions - 1) / (ranks - 1)
-            ring = ' data-changed stroke="#1d2329" stroke-width="1.6"' if changed else ""
+            ring = ' data-changed="" stroke="#1d2329" stroke-width="1.6"' if changed else ""
             parts.append(
                 f'<rect class="tl-cell" x="{x + 0.8:.1f}" y="{y + 0.8:.1f}" width="{width - 1.6:.1f}"'
                 f' height="{height - 1.6:.1f}" rx="2.5" fill="#009e73" fill-opacity="{share:.2f}"{ring}/>'
             )
             label = _fitting(text, width - 3)
-            strong = "data-strong" if share > 0.5 else ""
+            strong = 'data-strong=""' if share > 0.5 else ""
             if label:
                 parts.append(
                     f'<text class="tl-cell-text" {strong} x="{x + width / 2:.1f}"'

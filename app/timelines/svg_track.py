@@ -77,7 +77,7 @@ class Painter:
         layout = self.layout
         look = tone(operation)
         x, width = layout.x(operation.start), (operation.end - operation.start) * layout.scale
-        critical = " data-critical" if operation.critical else ""
+        critical = ' data-critical=""' if operation.critical else ""
         times = f"{moment(operation.start)}–{time(operation.end)}"
         head = (
             f'<g class="tl-op tl-{look}" data-op="{index}"{critical}>'
@@ -157,7 +157,7 @@ class Painter:
         decides = after.blocked_by == before.id
         look = "tl-curve" if decides else "tl-curve tl-curve-slack"
         opacity = "0.85" if decides else "0.45"
-        critical = " data-critical" if decides and before.critical and after.critical else ""
+        critical = ' data-critical=""' if decides and before.critical and after.critical else ""
         return (
             f'<path class="{look}"{critical} d="M{n(x1)} {n(y1)}C{n(x1)} {n(y1 + bend)} {n(x2)} {n(y2 - bend)}'
             f' {n(x2)} {n(y2)}" stroke-opacity="{opacity}" marker-end="url(#{self.embed_id}-arrow)"/>'

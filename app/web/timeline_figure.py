@@ -18,7 +18,8 @@ from app.core.units import number
 from app.hardware.model import Profile
 from app.timelines import catalog, svg
 from app.timelines.catalog import PROFILE, Run
-from app.timelines.explain import moment, time
+from app.timelines.explain import moment, stream_name, time
+from app.timelines.layout import COLUMN, PAGE
 from app.web import render
 from app.web.language import language_of
 from app.web.profiles import profile as find_profile
@@ -142,8 +143,9 @@ def view(runs: tuple[Run, ...], query: Query, language: Language) -> dict[str, A
                 list(zip(names, runs, strict=True)),
                 language,
                 embed_id=embed_id,
-                zoom=query.zoom,
                 title=first.scenario.title,
+                width=COLUMN if query.embed else PAGE,
+                zoom=query.zoom,
             )
         ),
         "tiles": _tiles(runs),
@@ -176,7 +178,7 @@ def verdict(runs: tuple[Run, ...], names: tuple[Text | None, ...]) -> Text | Non
         f"“{second.en}” takes {time(two)}: {time(abs(two - one))} {'longer' if longer else 'shorter'}"
         f" than “{first.en}” ({'+' if longer else '−'}{share}).",
         f"“{second.zh}”用时 {time(two)}，比“{first.zh}”{'长' if longer else '短'} {time(abs(two - one))}"
-        f"({'+' if longer else '−'}{share})。",
+        f"（{'+' if longer else '−'}{share}）。",
     )
 
 
@@ -242,7 +244,9 @@ def _table(run: Run, language: Language) -> dict[str, Any]:
     rows = [
         {
             "label": operation.label,
-            "lane": f"{operation.device}, {operation.stream}" if several else operation.stream,
+            "lane": f"{operation.device}, {stream_name(operation.stream, language)}"
+            if several
+            else stream_name(operation.stream, language),
             "start": moment(operation.start),
             "end": moment(operation.end),
             "duration": moment(operation.end - operation.start),
@@ -313,8 +317,9 @@ def svg_file(request: Request, slug: str, query: Query) -> str:
         list(zip(titles(runs), runs, strict=True)),
         language_of(request),
         embed_id=f"timeline-{slug}",
-        zoom=query.zoom,
         title=runs[0].scenario.title,
+        width=PAGE,
+        zoom=query.zoom,
     )
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{picture}'
 
