@@ -7,7 +7,7 @@ an entry of its own that puts the snapshot before an answer back; versions only 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, Literal
 
@@ -63,8 +63,8 @@ class CardStore:
     def states(self, learner: str) -> dict[str, CardState]:
         """Every card the learner has met, by id; orphans included."""
         with self._database.read() as connection:
-            rows = connection.execute(select(card_state).where(card_state.c.learner == learner))
-            return {row.card: _state(row) for row in rows}
+            rows = connection.execute(select(*_STATE).where(card_state.c.learner == learner))
+            return {card: _state(*values) for card, *values in rows}
 
     def state(self, learner: str, card: str) -> CardState:
         """One card's state; of a card never met, that of a new one."""
@@ -200,6 +200,11 @@ class CardStore:
             return [int(value) for value in connection.execute(query).scalars()]
 
 
+_STATE = [card_state.c.card, card_state.c.version, card_state.c.suspended, card_state.c.flagged]
+_STATE += [card_state.c[field.name] for field in fields(Memory)]
+"""The columns of a state: a learner may have thousands, so rows are unpacked by position."""
+
+
 def already_answered() -> Stale:
     """What is said to a form that shows an older state of its card."""
     return Stale(
@@ -234,9 +239,9 @@ def _last_change(connection: Connection, learner: str) -> Entry | None:
 
 
 def _read(connection: Connection, learner: str, card: str, *, lock: bool) -> CardState | None:
-    query = select(card_state).where(card_state.c.learner == learner, card_state.c.card == card)
+    query = select(*_STATE).where(card_state.c.learner == learner, card_state.c.card == card)
     row = connection.execute(query.with_for_update() if lock else query).first()
-    return None if row is None else _state(row)
+    return None if row is None else _state(*row[1:])
 
 
 def _write(connection: Connection, learner: str, card: str, state: CardState, *, is_new: bool) -> None:
@@ -270,18 +275,8 @@ def _entry(
     }
 
 
-def _state(row: Row[Any]) -> CardState:
-    memory = Memory(
-        phase=row.phase or "new",
-        step=row.step,
-        stability=row.stability,
-        difficulty=row.difficulty,
-        due_at=row.due_at,
-        reviewed_at=row.reviewed_at,
-        reps=row.reps,
-        lapses=row.lapses,
-    )
-    return CardState(row.version, memory, row.suspended, row.flagged)
+def _state(version: int, suspended: bool, flagged: bool, phase: Phase | None, *memory: Any) -> CardState:  # noqa: FBT001 - a row
+    return CardState(version, Memory(phase or "new", *memory), suspended, flagged)
 
 
 def _to_entry(row: Row[Any]) -> Entry:
