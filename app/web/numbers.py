@@ -14,6 +14,9 @@ from app.core.i18n import Text, same
 from app.core.units import quantity
 from app.timelines import catalog as timelines
 
+WORDS = {"elements": Text("elements", "个元素")}
+"""Units that are words, and so differ between the languages."""
+
 
 def evaluate(kind: NumberKind, slug: str, result: str, inputs: Mapping[str, str]) -> Text:
     """The result with its unit, as it stands in text. Raises NotFound or InvalidInput."""
@@ -25,7 +28,8 @@ def evaluate(kind: NumberKind, slug: str, result: str, inputs: Mapping[str, str]
             remedy=Text(f"There are: {known}.", f"现有:{known}。"),
         )
     value, unit = values[result]
-    return same(quantity(value, unit))
+    word = WORDS.get(unit)
+    return same(quantity(value, unit)) if word is None else Text(quantity(value, word.en), quantity(value, word.zh))
 
 
 def check_number(number: Number) -> list[str]:

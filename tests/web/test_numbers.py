@@ -23,6 +23,13 @@ def test_a_time_of_a_timeline_is_shown_in_ms() -> None:
     assert text.en.replace(THIN_SPACE, " ") == "2 ms"
 
 
+def test_a_unit_that_is_a_word_is_translated() -> None:
+    text = evaluate("calc", "tp-communication", "traffic_per_layer_elements", {"tensor_parallel_size": "8"})
+
+    assert text.en.replace(THIN_SPACE, " ") == "234,881,024 elements"
+    assert text.zh.replace(THIN_SPACE, " ") == "234,881,024 个元素"
+
+
 def test_what_does_not_exist_is_not_found() -> None:
     with pytest.raises(NotFound):
         evaluate("calc", "nothing", "x", {})
