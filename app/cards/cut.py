@@ -71,7 +71,9 @@ def _concepts(page: Page) -> Iterable[tuple[str, str, Face]]:
 def _reversed_concepts(page: Page) -> Iterable[tuple[str, str, Face]]:
     for concept in page.concepts:
         front = hide_term(concept.body, term=concept.term)
-        yield concept.id, f"concept/{concept.id}", Basic(front, f"**{concept.term}**\n\n{concept.body}")
+        # Where nothing was hidden, the body stands on the front already.
+        back = f"**{concept.term}**" + (f"\n\n{concept.body}" if front != concept.body else "")
+        yield concept.id, f"concept/{concept.id}", Basic(front, back)
 
 
 def _followups(page: Page) -> Iterable[tuple[str, str, Face]]:
