@@ -7,12 +7,18 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from app.core.clock import Clock
 from app.main import create_app
 from app.settings import Settings
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+# A busy machine is slow now and then; that is no property of the code.
+hypothesis_settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("busy")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from app.core.i18n import Text, same
 from app.core.units import quantity
 from app.timelines import catalog as timelines
 
-WORDS = {"elements": Text("elements", "个元素")}
+WORDS = {"elements": Text("elements", "个元素"), "B/element": Text("B/element", "B/元素")}
 """Units that are words, and so differ between the languages."""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.content.library import Library
 
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 
 
 async def until_title(library: Library, slug: str, title: str) -> float:
@@ -37,7 +37,7 @@ def test_a_changed_file_is_live_at_once(folder: Any) -> None:
 
     times = asyncio.run(follow(library, place / "en.md", "one"))
 
-    assert sorted(times)[len(times) // 2] < 1.0  # 0.07 s on an idle machine; the benchmark holds the real bound
+    assert sorted(times)[len(times) // 2] < 2.0  # 0.07 s on an idle machine; the benchmark holds the real bound
 
 
 def test_a_change_made_between_loading_and_watching_is_seen(folder: Any) -> None:
@@ -76,7 +76,7 @@ def test_watching_stops_promptly(folder: Any) -> None:
             begin = time.perf_counter()
         return time.perf_counter() - begin
 
-    assert asyncio.run(watch()) < 2
+    assert asyncio.run(watch()) < 5
 
 
 def test_without_watching_or_folder_nothing_runs(tmp_path: Path, folder: Any) -> None:
