@@ -23,15 +23,15 @@ class OperationTitle:
 
 
 OPERATIONS: Mapping[Operation, OperationTitle] = {
-    "all_reduce": OperationTitle(Text("All-reduce", "All-reduce(全归约)"), r"2(n-1)/n"),
-    "all_gather": OperationTitle(Text("All-gather", "All-gather(全收集)"), r"(n-1)/n"),
-    "reduce_scatter": OperationTitle(Text("Reduce-scatter", "Reduce-scatter(归约散发)"), r"(n-1)/n"),
+    "all_reduce": OperationTitle(Text("All-reduce", "All-reduce（全归约）"), r"2(n-1)/n"),
+    "all_gather": OperationTitle(Text("All-gather", "All-gather（全收集）"), r"(n-1)/n"),
+    "reduce_scatter": OperationTitle(Text("Reduce-scatter", "Reduce-scatter（归约散发）"), r"(n-1)/n"),
 }
 
 LABELS: Mapping[str, Text] = {
     "all-reduce inside": Text(
         "Gloo runs an all-reduce and keeps a slice: twice the bytes, not comparable with NCCL's reduce-scatter.",
-        "Gloo 内部做的是一次 all-reduce 再取一片,通信量翻倍,不能与 NCCL 的 reduce-scatter 比较。",
+        "Gloo 内部做的是一次 all-reduce 再取一片，通信量翻倍，不能与 NCCL 的 reduce-scatter 比较。",
     ),
 }
 """What the label of a row means."""
@@ -62,7 +62,7 @@ def _sizes(factor: int) -> tuple[int, ...]:
 PRESETS: Mapping[str, Preset] = {
     "quick": Preset(
         title=Text("Quick", "快速"),
-        note=Text("Nine sizes, short batches: to see that it works.", "九个大小,批次短:用来确认能跑通。"),
+        note=Text("Nine sizes, short batches: to see that it works.", "九个大小，批次短：用来确认能跑通。"),
         seconds=20,
         sizes=_sizes(4),
         budget_seconds=0.14,
@@ -72,7 +72,7 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "standard": Preset(
         title=Text("Standard", "标准"),
-        note=Text("Every power of two: good enough to compute with.", "每个 2 的幂:足以用来计算。"),
+        note=Text("Every power of two: good enough to compute with.", "每个 2 的幂：足以用来计算。"),
         seconds=60,
         sizes=_sizes(2),
         budget_seconds=0.3,
@@ -82,7 +82,7 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "full": Preset(
         title=Text("Full", "完整"),
-        note=Text("Long batches and warm-up: the steadiest figures.", "批次与预热都更长:数字最稳。"),
+        note=Text("Long batches and warm-up: the steadiest figures.", "批次与预热都更长：数字最稳。"),
         seconds=180,
         sizes=_sizes(2),
         budget_seconds=1.2,

@@ -102,7 +102,7 @@ class RunStore:
             if self._get(connection, run_id).is_active:
                 raise Conflict(
                     Text("This run is still active.", "这次运行还没有结束。"),
-                    remedy=Text("Cancel it first, then delete it.", "请先取消,再删除。"),
+                    remedy=Text("Cancel it first, then delete it.", "请先取消，再删除。"),
                 )
             connection.execute(bench_row.delete().where(bench_row.c.run_id == run_id))
             connection.execute(bench_run.delete().where(bench_run.c.id == run_id))
@@ -212,7 +212,7 @@ class RunStore:
                 Text(f"There is no run {run_id}.", f"没有编号为 {run_id} 的运行。"),
                 remedy=Text(
                     "It may have been deleted; the Bench page lists all runs.",
-                    "它可能已被删除;基准测试页列出了所有运行。",
+                    "它可能已被删除；基准测试页列出了所有运行。",
                 ),
             )
         return _run(found)

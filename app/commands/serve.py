@@ -15,6 +15,7 @@ def command(
 
     from app.main import create_app
     from app.settings import Settings
+    from app.web.owner import needs_token, token
 
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = Settings.model_validate(given)
@@ -23,6 +24,8 @@ def command(
     typer.echo(
         f"Ringside serves http://{address}:{listener.getsockname()[1]} (data in {settings.data}); Ctrl-C ends it."
     )
+    if needs_token(settings):
+        typer.echo(f"To start benchmark runs, give this token once on /owner: {token(settings)}")
     config = uvicorn.Config(create_app(settings), log_level="warning", access_log=False, timeout_graceful_shutdown=5)
     uvicorn.Server(config).run(sockets=[listener])
 

@@ -126,7 +126,7 @@ def fit_points(operation: str, ranks: int, points: Sequence[Point]) -> Fit:
         return result(
             refused=Text(
                 f"{len(points)} sizes are too few for a fit; measure at least {MINIMUM_POINTS}.",
-                f"只有 {len(points)} 个大小,不足以拟合;至少要测 {MINIMUM_POINTS} 个。",
+                f"只有 {len(points)} 个大小，不足以拟合；至少要测 {MINIMUM_POINTS} 个。",
             )
         )
     factor = float(bus_factor(operation, ranks=ranks))
@@ -138,7 +138,7 @@ def fit_points(operation: str, ranks: int, points: Sequence[Point]) -> Fit:
         refused = Text(
             f"The points scatter {percent} around the best line, more than {limit}: a model would teach nothing."
             " Repeat on a quieter machine or with a longer preset.",
-            f"测量点偏离最佳拟合线 {percent},超过 {limit},模型没有意义。请在更空闲的机器上重测,或选更长的预设。",
+            f"测量点偏离最佳拟合线 {percent}，超过 {limit}，模型没有意义。请在更空闲的机器上重测，或选更长的预设。",
         )
     return result(best.pieces, best.residual, refused)
 

@@ -24,7 +24,7 @@ from app.hardware.presets import ONE_RANK, unknown_operation
 LATENCY_KEPT = Text(
     " Measured with {measured} ranks and scaled to {ranks} by the bus factor; the start-up time, which grows with the"
     " ranks, is not scaled.",
-    " 实测用 {measured} 个 rank,按总线系数换算到 {ranks} 个;启动延迟会随 rank 数增加,这里没有换算。",
+    " 实测用 {measured} 个 rank，按总线系数换算到 {ranks} 个；启动延迟会随 rank 数增加，这里没有换算。",
 )
 
 
@@ -146,7 +146,7 @@ def _outside(curve: Curve, message_bytes: float) -> _Reading:
             {
                 "message_bytes": Text(
                     f"{size} lies outside the measured {low} to {high}, and no fit may stand in: {fit.refused.en}",
-                    f"{size} 超出实测范围 {low} 到 {high},且没有可用的拟合:{fit.refused.zh}",
+                    f"{size} 超出实测范围 {low} 到 {high}，且没有可用的拟合：{fit.refused.zh}",
                 )
             }
         )
@@ -154,7 +154,7 @@ def _outside(curve: Curve, message_bytes: float) -> _Reading:
     percent = f"{(fit.residual or 0) * 100:.0f}"
     note = Text(
         f"Beyond the measured {low} to {high}: from the alpha-beta fit (its points scatter {percent} %).",
-        f"超出实测范围 {low} 到 {high}:取自 alpha-beta 拟合(测量点离散 {percent} %)。",
+        f"超出实测范围 {low} 到 {high}：取自 alpha-beta 拟合（测量点离散 {percent} %）。",
     )
     return _Reading(seconds, "extrapolated", note)
 
@@ -163,7 +163,7 @@ def _wrong_values(row: Row) -> Text:
     size = binary_bytes(row.size_bytes)
     return Text(
         f"The run computed wrong values in {row.operation} at {size}; its times are not used.",
-        f"这次运行的 {row.operation} 在 {size} 处算出了错误的数值,不采用它的耗时。",
+        f"这次运行的 {row.operation} 在 {size} 处算出了错误的数值，不采用它的耗时。",
     )
 
 
@@ -171,5 +171,5 @@ def _not_measured(operation: str, measured: Sequence[str]) -> Text:
     names = ", ".join(measured) or "–"
     return Text(
         f"This run did not measure {operation}; it has: {names}. Start a run that includes it.",
-        f"这次运行没有测 {operation},只有:{names}。请新建一次包含它的测试。",
+        f"这次运行没有测 {operation}，只有：{names}。请新建一次包含它的测试。",
     )

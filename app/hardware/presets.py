@@ -22,14 +22,14 @@ FILE = Path(__file__).with_name("presets.yaml")
 
 WIRE_SPEED = Text(
     "Ring formula at the NVLink rate of the datasheet, without latency: a lower bound.",
-    "按数据手册的 NVLink 带宽套 ring 公式算出,不含延迟,是时间的下界。",
+    "按数据手册的 NVLink 带宽套 ring 公式算出，不含延迟，是时间的下界。",
 )
 BEYOND_DOMAIN = Text(
     "Ring formula at the NVLink rate of the datasheet. One NVLink domain has {domain} GPUs; {ranks} ranks reach over"
     " the slower network, so the real time is longer.",
-    "按数据手册的 NVLink 带宽套 ring 公式算出。一个 NVLink 域只有 {domain} 张 GPU,{ranks} 个 rank 要走更慢的网络,实际时间更长。",
+    "按数据手册的 NVLink 带宽套 ring 公式算出。一个 NVLink 域只有 {domain} 张 GPU，{ranks} 个 rank 要走更慢的网络，实际时间更长。",
 )
-ONE_RANK = Text("A single rank has nobody to talk to.", "只有一个 rank,无需通信。")
+ONE_RANK = Text("A single rank has nobody to talk to.", "只有一个 rank，无需通信。")
 
 
 class Sheet(BaseModel):
@@ -72,7 +72,7 @@ class DatasheetProfile:
     @property
     def source(self) -> Text:
         checked = self.sheet.checked.isoformat()
-        return Text(f"{self.sheet.source} (read {checked})", f"{self.sheet.source}({checked} 查阅)")
+        return Text(f"{self.sheet.source} (read {checked})", f"{self.sheet.source}（{checked} 查阅）")
 
     @property
     def flop_per_second(self) -> float | None:
@@ -100,7 +100,7 @@ def unknown_operation(operation: str) -> Text:
     """The message for a collective nobody here knows."""
     known = ", ".join(OPERATIONS)
     return Text(
-        f"There is no collective {operation!r}. Known: {known}.", f"没有 {operation!r} 这个集合操作。可用:{known}。"
+        f"There is no collective {operation!r}. Known: {known}.", f"没有 {operation!r} 这个集合操作。可用：{known}。"
     )
 
 

@@ -74,8 +74,8 @@ def _measured(services: Services, store: RunStore, run_id: int) -> MeasuredProfi
         kept[run_id] = measured_profile(
             run.result(store.rows(run_id)),
             key=run.profile_key,
-            title=Text(f"Run {run_id}: {ranks} × {backend}", f"运行 {run_id}:{ranks} × {backend}"),
-            source=Text(f"Measured on {day}: {where}", f"{day} 实测:{where}"),
+            title=Text(f"Run {run_id}: {ranks} × {backend}", f"运行 {run_id}：{ranks} × {backend}"),
+            source=Text(f"Measured on {day}: {where}", f"{day} 实测：{where}"),
         )
     return kept[run_id]
 
