@@ -11,8 +11,8 @@ from datetime import date, datetime
 
 from app.cards import schedule
 from app.cards.day import ONE_DAY, StudyCalendar, from_quarter_hour
+from app.cards.log import Entry, Quarter
 from app.cards.model import Card, CardState, Grade
-from app.cards.store import Entry, Quarter
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,51 +7,26 @@ an entry of its own that puts the snapshot before an answer back; versions only 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from app.cards.day import quarter_hour
+from app.cards.log import Entry, EntryKind, Quarter
 from app.cards.model import UNSEEN, CardState, Grade, Memory, Phase
 from app.core.db import Database
 from app.core.errors import Conflict, NotFound
 from app.core.i18n import Text
 from app.core.schema.cards import card_state, review
 
-EntryKind = Literal["answer", "suspend", "resume", "undo"]
 DURATIONS_KEPT = 200
 
 
 class Stale(Conflict):
     """The card has moved on since it was shown: answered in another tab, or clicked twice."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of the log. `undone` tells whether a later entry took it back."""
-
-    id: int
-    card: str
-    version: int
-    kind: EntryKind
-    grade: Grade | None
-    reviewed_at: datetime
-    duration_ms: int | None
-    phase_before: Phase
-    scheduler: str
-    undone: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Quarter:
-    """Answers given in one quarter of an hour."""
-
-    quarter_hour: int
-    answers: int
-    duration_ms: int
 
 
 class CardStore:

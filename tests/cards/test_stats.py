@@ -4,9 +4,9 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from app.cards.day import StudyCalendar, quarter_hour
+from app.cards.log import Entry, Quarter
 from app.cards.model import Basic, Card, CardState, Grade, Memory, Phase
 from app.cards.stats import Share, forecast, per_day, session, standings, streak, true_retention
-from app.cards.store import Entry, Quarter
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 UTC_DAYS = StudyCalendar(ZoneInfo("UTC"))

@@ -13,8 +13,9 @@ from alembic.migration import MigrationContext
 
 from app.cards import schedule
 from app.cards.day import StudyCalendar, quarter_hour
+from app.cards.log import Entry
 from app.cards.model import NEW, UNSEEN, CardState, Grade, Memory
-from app.cards.store import CardStore, Entry, Stale
+from app.cards.store import CardStore, Stale
 from app.core.db import Database
 from app.core.errors import NotFound
 from app.core.schema import bench, cards

@@ -13,8 +13,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.cards.day import StudyCalendar
+from app.cards.log import Entry
 from app.cards.model import CardState, Grade
-from app.cards.store import CardStore, Entry
+from app.cards.store import CardStore
 from app.core.db import Database
 from app.settings import Settings
 
