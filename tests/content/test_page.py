@@ -1,6 +1,7 @@
 """Runs `cases/problems.md`, one test a case, and checks what a right page becomes."""
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,14 @@ def test_refuses_a_file_that_was_put_here_by_mistake() -> None:
     read = parse_page(b"a" * 2_000_001, path=EN, language="en")
 
     assert [problem.what for problem in read.problems] == ["The file is larger than 2,000,000 bytes."]
+
+
+@pytest.mark.parametrize(
+    "unit", ["| a | b |\n|--|\n", "| a |\n|--|\n| `a|b` |\n\n", "x\n---\n", "> ", "- ", "$$\n", "[^", "{{", "`"]
+)
+def test_long_runs_of_blocks_take_no_time(unit: str) -> None:
+    """A rule that looks ahead from every line would need minutes for a long file."""
+    begin = time.process_time()
+    parse_page(f"# T\n\n## derivation\n\n{unit * 4000}".encode(), path=EN, language="en")
+
+    assert time.process_time() - begin < 5

@@ -17,6 +17,8 @@ STAND_IN = "\ufdd0"
 _BORDER = re.compile(r"[ ]{0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(?:.*?[^`])??\1(?!`)|(?<![\\$])\$(?![\s$])(?:\\.|[^$\\])*?(?<!\s)\$(?![\d$])")
 
+_DONE, _HIDDEN = "table_pipes_done", "table_pipes_hidden"
+
 
 def install(markdown: MarkdownIt) -> None:
     """Add both rules."""
@@ -25,7 +27,7 @@ def install(markdown: MarkdownIt) -> None:
 
 
 def _hide(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:  # noqa: ARG001, FBT001
-    if start_line + 2 > end_line:
+    if start_line + 2 > end_line or start_line < state.env.get(_DONE, 0):
         return False
     begin, end = state.bMarks[start_line + 1] + state.tShift[start_line + 1], state.eMarks[start_line + 1]
     border = state.src[begin:end]
@@ -38,9 +40,10 @@ def _hide(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bo
         last = state.eMarks[line]
         pieces.append(_SPAN.sub(_swap, state.src[state.bMarks[line] : last]))
         line += 1
+    state.env[_DONE] = line  # every line is looked at once, however many of them look like a border
     hidden = "\n".join(pieces)
     if STAND_IN in hidden:
-        state.env["table_pipes"] = True
+        state.env[_HIDDEN] = True
         state.src = state.src[:first] + hidden + state.src[last:]
     return False
 
@@ -50,7 +53,8 @@ def _swap(match: re.Match[str]) -> str:
 
 
 def _show(state: StateCore) -> None:
-    if state.env.pop("table_pipes", False):
+    state.env.pop(_DONE, None)
+    if state.env.pop(_HIDDEN, False):
         for token in state.tokens:
             if STAND_IN in token.content:
                 token.content = token.content.replace(STAND_IN, "|")
