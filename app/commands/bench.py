@@ -55,13 +55,16 @@ def command(
     if importlib.util.find_spec("torch") is None:
         missing = KINDS["no-torch"]
         _stop(f"PyTorch is not installed. {missing.remedy.en}")
-    signal.signal(signal.SIGTERM, _interrupt)
+    # Both explicitly: a shell starts background jobs with SIGINT ignored.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     spec = preset_spec(preset.value, ranks=ranks, backend=backend.value, hide_host=hide_host)
     with tempfile.TemporaryDirectory(prefix="ringside-") as folder:
-        raise typer.Exit(_run(spec, Path(folder), as_json=as_json))
+        raise typer.Exit(run(spec, Path(folder), as_json=as_json))
 
 
-def _run(spec: "RunSpec", folder: Path, *, as_json: bool) -> int:
+def run(spec: "RunSpec", folder: Path, *, as_json: bool) -> int:
+    """Measure `spec` with the worker in `folder`, print the outcome, give the exit code."""
     from app.bench.launchers.local import launcher
     from app.bench.launchers.package import prepare
     from app.bench.launchers.session import Session
