@@ -85,7 +85,7 @@ def thumbnail(run: Run, *, embed_id: str) -> str:
 def _description(runs: Sequence[tuple[Text | None, Run]], language: Language) -> str:
     sentences = []
     for title, run in runs:
-        name = f"{title[language]}: " if title else ""
+        name = title[language] + ("：" if language == "zh" else ": ") if title else ""
         total, exposed = time(run.trace.makespan), time(run.trace.exposed)
         lanes, blocks = len(run.streams), len(run.operations)
         sentence = Text(

@@ -172,7 +172,7 @@ def verdict(runs: tuple[Run, ...], names: tuple[Text | None, ...]) -> Text | Non
     first, second = (name or Text("This", "当前") for name in names)
     if one == two:
         return Text(f"Both take {time(one)}.", f"两者都用 {time(one)}。")
-    share = f"{number(abs(float((two - one) / one)) * 100, 3)} %" if one else "–"
+    share = f"{number(abs(float((two - one) / one)) * 100, 3)}\u202f%" if one else "–"
     longer = two > one
     return Text(
         f"“{second.en}” takes {time(two)}: {time(abs(two - one))} {'longer' if longer else 'shorter'}"
