@@ -193,7 +193,14 @@ def as_markdown(view: View, language: Language, *, url: str) -> str:
     ]
     lines.append("")
     for step in view.outcome.steps:
-        lines += [f"{step.title[language]}:", "", f"$${step.formula}$$", "", f"$${step.substituted}$$", ""]
+        lines += [
+            step.title[language] + ("：" if language == "zh" else ":"),
+            "",
+            f"$${step.formula}$$",
+            "",
+            f"$${step.substituted}$$",
+            "",
+        ]
     return "\n".join(lines)
 
 

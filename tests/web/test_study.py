@@ -1,5 +1,6 @@
 """The study pages over a small content folder."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -166,3 +167,16 @@ def test_last_question_is_offered_on_the_home_page(site: TestClient) -> None:
 def test_the_same_question_sets_its_cookie_once(site: TestClient) -> None:
     assert "last=parallelism/ring" in site.get(RING).headers["set-cookie"]
     assert "set-cookie" not in site.get(RING).headers
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_shipped_questions_have_unique_ids_and_no_dead_anchors(client: TestClient, language: str) -> None:
+    for question in client.app.state.services.library.questions():  # type: ignore[attr-defined]
+        text = client.get(f"/study/{question.topic}/{question.slug}", headers={"Accept-Language": language}).text
+        ids = re.findall(r'\sid="([^"]+)"', text)
+        anchors = set(re.findall(r'href="#([^"]+)"', text))
+
+        assert len(ids) == len(set(ids)), sorted(name for name in set(ids) if ids.count(name) > 1)
+        assert anchors <= set(ids), anchors - set(ids)
+        assert "cannot be shown here" not in text
+        assert "无法在此显示" not in text
