@@ -1,6 +1,4 @@
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -8,18 +6,10 @@ from app.bench.process import ProcessId
 from app.bench.runs import Progress
 from app.bench.store import RunStore
 from app.bench.wire import Environment, Problem, RankStarted
-from app.core.db import Database, sqlite_url
+from app.core.db import Database
 from app.core.errors import Conflict, NotFound
 from tests.conftest import NOON
 from tests.hardware.rows import gemm, row, spec
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    database = Database(sqlite_url(tmp_path / "bench.sqlite3"))
-    database.migrate()
-    yield database
-    database.dispose()
 
 
 @pytest.fixture
