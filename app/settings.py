@@ -6,9 +6,10 @@ Nothing else in the program reads the environment.
 """
 
 from pathlib import Path
+from zoneinfo import available_timezones
 
 from platformdirs import user_data_path
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.core.db import sqlite_url
@@ -42,6 +43,13 @@ class Settings(BaseSettings):
     """Whether the web app starts `ringside runner` itself when a benchmark run waits."""
     runner_idle_seconds: float = Field(300.0, ge=0)
     """How long a runner without work stays."""
+
+    @field_validator("time_zone")
+    @classmethod
+    def _zone_exists(cls, name: str) -> str:
+        if name not in available_timezones():
+            raise ValueError(f"{name!r} is no IANA time zone; write it as Asia/Shanghai or UTC")
+        return name
 
     @property
     def database(self) -> str:

@@ -26,7 +26,7 @@ from app.core.i18n import Language, Text
 
 log = logging.getLogger(__name__)
 
-WATCH_STEP_MS = 20
+WATCH_STEP_MS = 50
 WATCH_DEBOUNCE_MS = 100
 
 

@@ -87,6 +87,7 @@ class QuestionFile(Model):
 
     slug: Slug
     order: Order
+    short: Pair | None = None
     tags: tuple[Line, ...] = ()
     prerequisites: tuple[Slug, ...] = ()
     status: Literal["asked", "inferred"]
@@ -137,7 +138,7 @@ def read_file(text: str, model: type[ModelT], *, findings: Findings) -> tuple[Mo
 def _fields_at(model: type[BaseModel], location: Location) -> tuple[str, ...]:
     """The names a mapping at `location` may hold."""
     entries: dict[str | int, type[BaseModel]] = {
-        **dict.fromkeys(("company", "round", "title", "summary"), Pair),
+        **dict.fromkeys(("company", "round", "title", "summary", "short"), Pair),
         "asked_by": AskedEntry,
         "sources": SourceEntry,
         "planned": PlannedEntry,

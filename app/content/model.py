@@ -148,6 +148,8 @@ class Question(Model):
     slug: str
     topic: str
     order: int
+    short: Text | None = None
+    """A few words for lists and chips, where the whole title is too long."""
     tags: tuple[str, ...] = ()
     prerequisites: tuple[str, ...] = ()
     status: Literal["asked", "inferred"]
@@ -161,6 +163,10 @@ class Question(Model):
     def page(self, language: Language) -> Page:
         """The page in `language`, or in the other one where that is missing or broken."""
         return self.pages.get(language) or next(iter(self.pages.values()))
+
+    def label(self, language: Language) -> str:
+        """The short name where there is one, else the title, as Markdown."""
+        return self.short[language] if self.short else self.page(language).title
 
     def spoken_answer(self) -> str:
         """The English 30-second answer."""

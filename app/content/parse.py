@@ -132,6 +132,7 @@ def _build(folder: Path, file: QuestionFile, pages: Mapping[Language, ReadPage])
         prerequisites=file.prerequisites,
         status=file.status,
         experimental=file.experimental,
+        short=file.short.text() if file.short else None,
         verified_on=file.verified_on,
         asked_by=tuple(entry.asked() for entry in file.asked_by),
         sources=tuple(entry.source(key) for key, entry in file.sources.items()),

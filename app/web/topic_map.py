@@ -111,7 +111,7 @@ def topic_map(topics: Sequence[Topic], questions: Sequence[Question], *, languag
 
 def _entries(topic: Topic, questions: Iterable[Question], language: Language) -> list[_Entry]:
     written = [
-        _Entry(q.slug, plain(q.page(language).title), f"/study/{q.topic}/{q.slug}", q.prerequisites)
+        _Entry(q.slug, plain(q.label(language)), f"/study/{q.topic}/{q.slug}", q.prerequisites)
         for q in questions
         if q.topic == topic.slug
     ]

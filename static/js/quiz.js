@@ -1,13 +1,8 @@
-/* Keys for the quiz, and the browser's time zone for the server.
+/* Keys for the quiz.
 
    A key presses the control that names it in `data-key`; without this file the same controls are links and buttons.
    Keys do nothing while one types, composes with an input method, or holds a modifier. After a swap the
    focus goes to what is new, so that neither the keyboard nor a screen reader loses its place. */
-
-const YEAR = 365 * 24 * 3600;
-
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-if (zone) document.cookie = `tz=${encodeURIComponent(zone)}; path=/; max-age=${YEAR}; samesite=lax`;
 
 const isTyping = (event) =>
   event.isComposing ||

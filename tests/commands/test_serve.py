@@ -37,3 +37,10 @@ def test_wrong_setting_is_named(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert "PORT" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_unknown_time_zone_is_refused_at_start(tmp_path: Path) -> None:
+    result = run("serve", RINGSIDE_DATA=str(tmp_path), RINGSIDE_TIME_ZONE="Mars/Olympus")
+
+    assert result.returncode == 1
+    assert "Asia/Shanghai" in result.stderr
