@@ -4,6 +4,7 @@
 the engine refuses, a calculator that is gone) becomes a notice in its place; the page stays.
 """
 
+import re
 from collections.abc import Iterable
 
 from fastapi import Request
@@ -16,6 +17,8 @@ from app.core.i18n import Language
 from app.web import numbers, render
 from app.web.language import language_of
 from app.web.pages import calculators, timelines
+
+_NAME = re.compile(r"\b[A-Za-z]+-\d+\b", re.ASCII)
 
 RENDERER = Renderer(numbers.evaluate)
 
@@ -36,6 +39,11 @@ class Article:
     def inline(self, markdown: str) -> Markup:
         """A run of text without paragraphs."""
         return Markup(RENDERER.inline(markdown, question=self.question, language=self.page.language))  # noqa: S704
+
+    def title(self) -> Markup:
+        """The title, with names such as ZeRO-3 kept on one line."""
+        html = self.inline(self.page.title)
+        return html if "<" in html else Markup(_NAME.sub(r'<span class="keep">\g<0></span>', html))  # noqa: S704
 
     def english(self, markdown: str) -> Markup:
         """The spoken answer, which is English on both pages."""

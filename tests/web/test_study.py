@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from app.cards.cut import cards_of
 from app.web.sections import SECTIONS
 
 RING = "/study/parallelism/ring"
@@ -180,3 +181,12 @@ def test_shipped_questions_have_unique_ids_and_no_dead_anchors(client: TestClien
         assert anchors <= set(ids), anchors - set(ids)
         assert "cannot be shown here" not in text
         assert "无法在此显示" not in text
+
+
+def test_every_card_leads_to_the_place_it_was_cut_from(client: TestClient) -> None:
+    for question in client.app.state.services.library.questions():  # type: ignore[attr-defined]
+        text = client.get(f"/study/{question.topic}/{question.slug}").text
+        cards = cards_of(question)
+
+        assert cards
+        assert [card.id for card in cards if f'id="{card.anchor}"' not in text] == []
