@@ -64,6 +64,8 @@ export class Explainer {
 
   listen() {
     const { svg } = this;
+    /* Focus is heard by the box: an SVG with such a listener becomes a tab stop of its own in Chromium. */
+    const box = svg.closest("[data-box]");
     svg.addEventListener("pointerover", (event) => {
       const part = event.target.closest(PART);
       if (part && event.pointerType === "mouse") this.show(part);
@@ -71,7 +73,7 @@ export class Explainer {
     svg.addEventListener("pointerout", (event) => {
       if (!event.relatedTarget?.closest?.(PART)) this.hide();
     });
-    svg.addEventListener("focusin", (event) => {
+    box.addEventListener("focusin", (event) => {
       const part = event.target.closest(PART);
       if (!part) return;
       for (const other of svg.querySelectorAll(`${PART.split(", ").map((one) => `${one}[tabindex="0"]`).join(", ")}`)) {
@@ -80,12 +82,12 @@ export class Explainer {
       part.setAttribute("tabindex", "0");
       if (part.matches(":focus-visible")) this.show(part);
     });
-    svg.addEventListener("focusout", () => this.hide());
+    box.addEventListener("focusout", () => this.hide());
     svg.addEventListener("click", (event) => {
       const part = event.target.closest(PART);
       if (part) this.say(part);
     });
-    svg.addEventListener("keydown", (event) => this.key(event));
+    box.addEventListener("keydown", (event) => this.key(event));
   }
 
   key(event) {
