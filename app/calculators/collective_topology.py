@@ -48,7 +48,7 @@ def nvls(
         assumptions=(
             Text(
                 "Both formulas are bounds: on 8 H100 about 275 GB/s of algorithm bandwidth (480 bus) is measured, 30 % above a ring.",
-                "两个公式都是上界：8 张 H100 实测 algorithm bandwidth 约 275 GB/s(bus 480)，比 ring 高约 30 %。",
+                "两个公式都是上界：8 张 H100 实测 algorithm bandwidth 约 275 GB/s（bus 480），比 ring 高约 30 %。",
             ),
         ),
         warnings=(

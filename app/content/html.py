@@ -24,7 +24,7 @@ Evaluate = Callable[[NumberKind, str, str, Mapping[str, str]], Text]
 
 TABLE = Text("Table", "表格")
 SOURCE = Text("Source {number}", "来源 {number}")
-NOT_COMPUTED = Text("This number cannot be computed: {reason}", "这个数字算不出来:{reason}")
+NOT_COMPUTED = Text("This number cannot be computed: {reason}", "这个数字算不出来：{reason}")
 
 ENVIRONMENT = "ringside"
 """Where the context stands in the environment."""

@@ -38,7 +38,7 @@ class Broken(AppError):
     def __init__(self, slug: str, topic: str, problems: tuple[Problem, ...]) -> None:
         super().__init__(
             Text(f"The files of the question {slug!r} have mistakes.", f"题目 {slug!r} 的文件有错误。"),
-            remedy=Text("Mend what is listed; the page appears by itself.", "改正列出的问题后,页面会自动出现。"),
+            remedy=Text("Mend what is listed; the page appears by itself.", "改正列出的问题后，页面会自动出现。"),
         )
         self.slug = slug
         self.topic = topic

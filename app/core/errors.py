@@ -47,7 +47,7 @@ class InvalidInput(AppError):
     def __init__(self, fields: Mapping[str, Text]) -> None:
         names = ", ".join(fields)
         super().__init__(
-            Text(f"Check these inputs: {names}.", f"请检查这些输入:{names}。"),
+            Text(f"Check these inputs: {names}.", f"请检查这些输入：{names}。"),
         )
         self.fields = dict(fields)
 

@@ -171,7 +171,7 @@ def parse(model: type[InputsT], raw: Mapping[str, str]) -> InputsT:
         elif text.strip():
             try:
                 values[attributes[name]] = _read(_doc(info)[0], text)
-            except ValueError:
+            except (ValueError, OverflowError):
                 problems[name] = _expected(_doc(info)[0])
     try:
         inputs = model.model_validate(values)
@@ -245,10 +245,10 @@ def _exact(text: str) -> Fraction:
 
 def _expected(kind: FieldKind) -> Text:
     if kind == "whole":
-        return Text("Enter a whole number, such as 4096.", "请输入整数,例如 4096。")
+        return Text("Enter a whole number, such as 4096.", "请输入整数，例如 4096。")
     if kind == "rationals":
-        return Text("Enter numbers separated by commas, such as 3,5,2.", "请输入用英文逗号分隔的数字,例如 3,5,2。")
-    return Text("Enter a number, such as 2.5 or 1e9.", "请输入数字,例如 2.5 或 1e9。")
+        return Text("Enter numbers separated by commas, such as 3,5,2.", "请输入用英文逗号分隔的数字，例如 3,5,2。")
+    return Text("Enter a number, such as 2.5 or 1e9.", "请输入数字，例如 2.5 或 1e9。")
 
 
 def _explain(detail: Any) -> tuple[str, Text]:
@@ -266,7 +266,7 @@ def _explain(detail: Any) -> tuple[str, Text]:
             return name, Text(f"Must be at most {limit}.", f"不能大于 {limit}。")
         case "literal_error":
             expected = context["expected"].replace("'", "").replace(" or ", ", ")
-            return name, Text(f"Choose one of: {expected}.", f"请选择其中之一:{expected}。")
+            return name, Text(f"Choose one of: {expected}.", f"请选择其中之一：{expected}。")
         case "bool_parsing" | "bool_type":
             return name, Text("Choose true or false.", "请选择 true 或 false。")
         case "too_long":

@@ -25,7 +25,7 @@ def evaluate(kind: NumberKind, slug: str, result: str, inputs: Mapping[str, str]
         known = ", ".join(values)
         raise NotFound(
             Text(f"{slug} has no result {result!r}.", f"{slug} 没有名为 {result!r} 的结果。"),
-            remedy=Text(f"There are: {known}.", f"现有:{known}。"),
+            remedy=Text(f"There are: {known}.", f"现有：{known}。"),
         )
     value, unit = values[result]
     word = WORDS.get(unit)

@@ -60,6 +60,15 @@ def test_what_is_no_whole_number_is_refused_with_an_example(text: str) -> None:
     assert "4096" in caught.value.fields["ranks"].en
 
 
+@pytest.mark.parametrize("text", ["1e39/1e-399", "1/1e-398"])
+def test_a_number_too_large_for_any_machine_is_refused(text: str) -> None:
+    """Both halves are in range, their quotient is not."""
+    with pytest.raises(InvalidInput) as caught:
+        parse(Example, {"rate": text})
+
+    assert set(caught.value.fields) == {"rate"}
+
+
 def test_every_wrong_field_gets_its_own_message() -> None:
     with pytest.raises(InvalidInput) as caught:
         parse(Example, {"ranks": "0", "rate": "-1", "kind": "star", "deep": "maybe", "colour": "red", "gemms": "1,x"})
