@@ -68,8 +68,8 @@ def test_a_measured_profile_starts_from_its_own_ranks_and_a_shape_it_can_run() -
 
     assert run.shape is not None
     assert getattr(run.shape, "gtp_remat_size") == 2  # noqa: B009 - the field of this scenario's shape
-    assert float(run.values()["all_gather"]) == 4
-    assert float(run.values()["gemm"]) == pytest.approx(2 * 512 * 1024**2 / 1e11 * 1e3, rel=1e-5)
+    assert float(run.values()["all_gather"]) == 2
+    assert float(run.values()["gemm"]) == pytest.approx(2 * 4096 * 1024**2 / 1e11 * 1e3, rel=1e-5)
     assert run.filled["all_gather"].basis == "interpolated"
 
 

@@ -16,7 +16,7 @@ from app.core.inputs import describe
 from app.timelines import catalog, svg
 from app.timelines.catalog import PROFILE
 from app.timelines.scenario import Scenario
-from app.web import render, timeline_figure
+from app.web import render, timeline_figure, timeline_view
 from app.web.language import language_of
 from app.web.profiles import last_measured, profiles
 from app.web.services import services
@@ -153,7 +153,7 @@ def _context(
         "filled": dict(runs[0].filled) if runs else {},
         "effective": _effective(runs),
         "comparisons": _comparisons(scenario, query),
-        "basis": timeline_figure.BASIS,
+        "basis": timeline_view.BASIS,
         "compare_prefix": COMPARE,
     }
 
