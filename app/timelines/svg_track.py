@@ -106,14 +106,15 @@ class Painter:
         paint = "transparent" if look == "quiet" else f"url(#{self.embed_id}-{look})"
         outline = f' stroke="{EXPOSED}" stroke-opacity="0.55"' if look == "exposed" else ""
         reason = escape(gap.why[self.language])
-        role = f' role="img" aria-label="{reason}" tabindex="0"' if focusable else ""
+        label = "" if look == "quiet" else self._gap_label(gap, look, width)
+        name = f"{label}: {reason}" if label else reason  # what is read aloud begins with what is seen
+        role = f' role="img" aria-label="{name}" tabindex="0"' if focusable else ""
         area = (
             f'<g class="tl-gap tl-gap-{look}" data-gap="{index}"{role}>'
             f"<title>{reason}</title>"
             f'<rect class="tl-gap-area" x="{n(x + 0.75)}" y="{n(lane.y + 0.5)}" width="{max(0.5, width - 1.5):.2f}"'
             f' height="{layout.block - 1:g}" rx="4" fill="{paint}"{outline}/>'
         )
-        label = "" if look == "quiet" else self._gap_label(gap, look, width)
         if not label:
             return f"{area}</g>"
         wide = text_width(label, 11) + 4

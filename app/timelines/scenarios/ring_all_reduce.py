@@ -17,6 +17,8 @@ STREAM = "send"
 LARGEST_PICTURE = 8
 """Above this many ranks the cells would be too small to read."""
 
+MOST_TERMS = 8
+
 
 class RingInputs(Inputs):
     """Times in ms."""
@@ -51,7 +53,7 @@ class Ring:
 
     def __init__(self, ranks: int) -> None:
         self.ranks = ranks
-        self.owners = [[[rank] for _ in range(ranks)] for rank in range(ranks)]
+        self.owners: list[list[tuple[int, ...]]] = [[(rank,)] * ranks for rank in range(ranks)]
 
     @property
     def steps(self) -> int:
@@ -70,18 +72,20 @@ class Ring:
 
     def move(self, step: int) -> None:
         """All ranks send at once."""
-        before = [[list(owners) for owners in row] for row in self.owners]
-        for rank in range(self.ranks):
-            chunk, right = self.sent_chunk(step, rank), (rank + 1) % self.ranks
-            kept = before[right][chunk] if self.reduces(step) else []
-            self.owners[right][chunk] = before[rank][chunk] + kept
+        sent = [self.owners[rank][self.sent_chunk(step, rank)] for rank in range(self.ranks)]
+        for rank, owners in enumerate(sent):
+            right, chunk = (rank + 1) % self.ranks, self.sent_chunk(step, rank)
+            self.owners[right][chunk] = owners + self.owners[right][chunk] if self.reduces(step) else owners
 
     def value(self, rank: int, chunk: int) -> int:
         """The sum that a chunk of a rank holds now."""
-        return sum(start_value(owner, chunk, self.ranks) for owner in self.owners[rank][chunk])
+        owners = self.owners[rank][chunk]
+        return sum(owners) * self.ranks + len(owners) * start_value(0, chunk, self.ranks)
 
     def sum_text(self, rank: int, chunk: int) -> str:
-        """`1+3=4`; beyond three terms only their sum, written once."""
+        """`1+3=4`; with more terms than can be read, `Σ=4160`."""
+        if len(self.owners[rank][chunk]) > MOST_TERMS:
+            return f"Σ={self.value(rank, chunk)}"
         terms = [start_value(owner, chunk, self.ranks) for owner in sorted(self.owners[rank][chunk])]
         if len(terms) == 1:
             return str(terms[0])
