@@ -7,16 +7,20 @@ they share one schedule; a card that stands in one language only has one face.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from urllib.parse import urlencode
 
 from app.cards import exercises
 from app.cards.model import Basic, Card, Claim, Exercise, Face, Hidden, Kind
 from app.content.model import Embed, Page, Part, Question
 from app.core.i18n import Language, Text
-from app.core.inputs import to_text
 
 _UNMARKED = re.compile(r"(```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$\n]+\$)", re.DOTALL)
 """Code and math: a term is hidden around them, and in code only where the code is the term itself."""
 GAP = "[…]"
+_OPEN = {
+    "calculator": Text("Open the calculator", "打开计算器"),
+    "timeline": Text("Open the timeline", "打开时间线"),
+}
 
 Cut = Callable[[Page], Iterable[tuple[str, str, Face]]]
 """(author's id, group, face) of each card of one kind in one language."""
@@ -118,13 +122,14 @@ _CUTS: Sequence[tuple[Kind, Cut]] = (
 
 
 def as_markdown(part: Part, *, language: Language) -> str:
-    """A part of a page on a card: prose as it is, a calculator or timeline as a link to it."""
-    if isinstance(part, Embed):
-        where = "calculators" if part.kind == "calculator" else "timelines"
-        query = "&".join(f"{name}={to_text(value)}" for name, value in part.inputs.items())
-        label = part.caption or Text("Open it", "打开查看")[language]
-        return f"[{label}](/{where}/{part.slug}?{query})"
-    return part.markdown
+    """A part of a page on a card: prose as it is, a calculator or timeline as its caption and a link to it."""
+    if not isinstance(part, Embed):
+        return part.markdown
+    # As `web/timeline_query.py` reads it: the second schedule of a comparison has names of its own.
+    values = {**part.inputs, **{f"vs.{name}": value for name, value in (part.compare or {}).items()}}
+    address = f"/{part.kind}s/{part.slug}" + (f"?{urlencode(values, safe=',/')}" if values else "")
+    link = f"[{_OPEN[part.kind][language]}]({address})"
+    return f"{part.caption} {link}" if part.caption else link
 
 
 def hide_term(body: str, *, term: str) -> str:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from app.cards.cut import hide_term
+from app.cards.cut import as_markdown, hide_term
 from app.cards.deck import Deck
 from app.cards.model import Basic, Exercise, Hidden
+from app.content.model import Embed
 
 Cut = Callable[[], Deck]
 
@@ -151,6 +152,22 @@ def test_a_calculator_in_a_follow_up_is_a_link_on_its_card_and_a_drill_of_its_ow
 
     assert "(/calculators/busbw?ranks=2)" in face.back
     assert isinstance(deck.by_id["ring/drill/two-ranks"].face("en"), Exercise)
+
+
+def test_a_comparison_in_a_follow_up_is_linked_with_both_its_schedules() -> None:
+    embed = Embed(
+        kind="timeline",
+        id="slow",
+        slug="gtp-chain",
+        inputs={"layers": "3", "all_gather": "1/2"},
+        compare={"all_gather": "4"},
+        expect={},
+        caption="Above [fast], below slow.",
+        line=1,
+    )
+
+    link = "[Open the timeline](/timelines/gtp-chain?layers=3&all_gather=1/2&vs.all_gather=4)"
+    assert as_markdown(embed, language="en") == f"Above [fast], below slow. {link}"
 
 
 @pytest.mark.parametrize(
