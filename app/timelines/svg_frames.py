@@ -19,6 +19,8 @@ def draw(layout: Layout, track: Track, language: Language) -> str:
     assert track.frames_y is not None
     width, height = track.cell
     ranks = len(track.run.frames[0].cells)
+    texts = [text for frame in track.run.frames for row in frame.cells for text, _, _ in row]
+    sums = all(_fits(text, width) for text in texts)
     parts = [
         '<g class="tl-frames" aria-hidden="true">',
         *(
@@ -30,12 +32,16 @@ def draw(layout: Layout, track: Track, language: Language) -> str:
     for place, frame in enumerate(track.run.frames):
         last = place == len(track.run.frames) - 1
         left = layout.x(float(frame.start)) + (8 if last else 2)
-        parts.append(_frame(frame, left, track.frames_y, (width, height), language))
+        parts.append(_frame(frame, language, place=(left, track.frames_y), cell=(width, height), sums=sums))
     parts.append("</g>")
     return "".join(parts)
 
 
-def _frame(frame: Frame, left: float, top: float, cell: tuple[float, float], language: Language) -> str:
+def _frame(
+    frame: Frame, language: Language, *, place: tuple[float, float], cell: tuple[float, float], sums: bool
+) -> str:
+    """One grid. `sums` writes `1+3=4`, else only `4` where it fits: all cells of a picture alike."""
+    left, top = place
     width, height = cell
     ranks = len(frame.cells)
     head = (
@@ -53,9 +59,9 @@ def _frame(frame: Frame, left: float, top: float, cell: tuple[float, float], lan
                 f'<rect class="tl-cell" x="{x + 0.8:.1f}" y="{y + 0.8:.1f}" width="{width - 1.6:.1f}"'
                 f' height="{height - 1.6:.1f}" rx="2.5" fill="#009e73" fill-opacity="{share:.2f}"{ring}/>'
             )
-            label = _fitting(text, width - 3)
-            strong = 'data-strong=""' if share > 0.5 else ""
-            if label:
+            label = text if sums else text.rsplit("=", 1)[-1]
+            strong = 'data-strong=""' if share > 0.75 else ""
+            if _fits(label, width):
                 parts.append(
                     f'<text class="tl-cell-text" {strong} x="{x + width / 2:.1f}"'
                     f' y="{y + height / 2 + 3.8:.1f}" font-size="{SIZE:g}" text-anchor="middle" fill="#1d2329">'
@@ -65,9 +71,6 @@ def _frame(frame: Frame, left: float, top: float, cell: tuple[float, float], lan
     return "".join(parts)
 
 
-def _fitting(text: str, room: float) -> str:
-    """`1+3=4` where it fits, else `4`, else nothing. The cells are not bold, so the measure is generous."""
-    for candidate in (text, text.rsplit("=", 1)[-1]):
-        if text_width(candidate, SIZE) * 0.92 <= room:
-            return candidate
-    return ""
+def _fits(text: str, width: float) -> bool:
+    """Whether a text fits a cell. The cells are not bold, so the measure is generous."""
+    return text_width(text, SIZE) * 0.92 <= width - 3

@@ -105,7 +105,8 @@ class Painter:
         x, width = layout.x(gap.start), (gap.end - gap.start) * layout.scale
         paint = "transparent" if look == "quiet" else f"url(#{self.embed_id}-{look})"
         outline = f' stroke="{EXPOSED}" stroke-opacity="0.55"' if look == "exposed" else ""
-        reason = escape(gap.why[self.language])
+        label = "" if look == "quiet" else self._gap_label(gap, look, width)
+        reason = escape(f"{label}. {gap.why[self.language]}" if label else gap.why[self.language])
         label = "" if look == "quiet" else self._gap_label(gap, look, width)
         name = f"{label}: {reason}" if label else reason  # what is read aloud begins with what is seen
         role = f' role="img" aria-label="{name}" tabindex="0"' if focusable else ""

@@ -27,7 +27,7 @@ PATHS = [
     "/calculators",
     *(f"/calculators/{slug}" for slug in calculators.calculators()),
     "/timelines",
-    *(f"/timelines/{slug}" for slug in timelines.scenarios()),
+    *(f"/timelines/{scenario.slug}" for scenario in timelines.scenarios()),
     "/bench",
     "/hardware",
     "/hardware/h100-sxm",
