@@ -32,7 +32,7 @@ export class Explainer {
     for (const node of this.svg.querySelectorAll(PART)) {
       const title = node.querySelector(":scope > title");
       if (title) {
-        node.setAttribute("aria-label", title.textContent);
+        if (!node.hasAttribute("aria-label")) node.setAttribute("aria-label", title.textContent);
         title.remove();
       }
       node.setAttribute("role", node.dataset.gap === undefined ? "img" : "button");
