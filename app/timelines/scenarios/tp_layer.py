@@ -54,8 +54,8 @@ SCENARIO = Scenario(
     slug="tp-layer",
     title=Text("Tensor parallelism: the all-reduces of one layer", "张量并行：一层里的 all-reduce"),
     claim=Text(
-        "Four all-reduces a layer: the two of forward are exposed, the two of backward hide behind weight gradients.",
-        "每层四次 all-reduce：前向两次全部暴露，反向两次藏在 wgrad 后面。",
+        "Four all-reduces a layer: the two of forward are exposed, the two of backward hide as long as the weight gradient lasts.",
+        "每层四次 all-reduce：前向两次全部暴露，反向两次能藏多少，取决于 wgrad 有多长。",
     ),
     rules=(
         Text(
