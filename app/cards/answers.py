@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.calculators.model import WrongAnswer
-from app.cards.quantities import Dimension, Quantity, Unit, Unreadable, as_count, read
+from app.cards.quantities import Dimension, Quantity, Unit, Unreadable, as_bytes_each, as_count, read
 from app.core import units
 from app.core.i18n import Text
 
@@ -67,7 +67,7 @@ def check(
     except Unreadable as problem:
         return Verdict("unreadable", message=problem.message)
     if dimension == "":
-        typed = as_count(typed)
+        typed = as_bytes_each(typed) if unit == "B/element" else as_count(typed)
     given_dimension = typed.unit.dimension if typed.unit else None
     if dimension == "flop/s" and typed.unit_text.endswith("FLOPs"):
         given_dimension = "flop/s"  # written so by many for a rate; nothing else fits here

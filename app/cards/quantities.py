@@ -23,6 +23,10 @@ _DECIMAL = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
 _COUNTS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "万": 1e4, "亿": 1e8}
 _PER_SECOND = ("/s", "/sec", "/秒")
+_AMBIGUOUS = frozenset(
+    ("G", "g", "Gi", "Mi", "Ki", "Ti", "kb", "mb", "gb", "tb", "kbps", "mbps", "gbps", "kb/s", "mb/s", "gb/s", "tb/s")
+)
+"""Bits or bytes, decimal or binary: even `kb`, which ought to be a thousand bits, is mostly typed for bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +102,15 @@ def _table() -> dict[str, Unit]:
         "个元素",
         "B/element",
         "bytes/element",
+        "bytes per element",
+        "B/元素",
         "字节/元素",
     )
     units |= dict.fromkeys(counted, Unit("", 1.0))
-    return units
+    return {name: unit for name, unit in units.items() if name not in _AMBIGUOUS}
 
 
 UNITS = _table()
-_AMBIGUOUS = {"G", "g", "gb", "mb", "kb", "tb", "gbps", "mbps", "gb/s", "mb/s", "tb/s", "Gi", "Mi", "Ki", "Ti"}
 
 _NUMBER = r"(?:\d[\d,_ ]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _FACTOR = re.compile(rf"\s*({_NUMBER})(?:\s*(?:\^|\*\*)\s*(-?\d+))?")
@@ -192,7 +197,7 @@ def _factor(match: re.Match[str]) -> float:
 
 def _unit(text: str) -> tuple[Unit | None, str]:
     """The unit that `text` is, with an optional count word before it (亿字节)."""
-    name = re.sub(r"\s*/\s*", "/", text.strip())
+    name = re.sub(r"\s*/\s*", "/", text.strip().rstrip(".。").rstrip())
     if not name:
         return None, ""
     if name in _AMBIGUOUS:
@@ -206,7 +211,7 @@ def _unit(text: str) -> tuple[Unit | None, str]:
         if name.startswith(prefix) and name[1:].strip() in UNITS:
             unit = UNITS[name[1:].strip()]
             return Unit(unit.dimension, unit.factor * _COUNTS[prefix]), name
-    unit_found = UNITS.get(name)
+    unit_found = UNITS.get(name) or UNITS.get(name.replace(" ", ""))
     if unit_found is None and name in _COUNTS:
         unit_found = Unit("", _COUNTS[name])
     if unit_found is None:
@@ -223,4 +228,11 @@ def as_count(quantity: Quantity) -> Quantity:
     """`7B` read as seven billion instead of seven bytes: for answers that are counts."""
     if quantity.unit_text == "B":
         return Quantity(quantity.number, Unit("", _COUNTS["B"]), "B")
+    return quantity
+
+
+def as_bytes_each(quantity: Quantity) -> Quantity:
+    """`6 B` read as six bytes for each element: for answers in bytes per element."""
+    if quantity.unit is not None and quantity.unit.dimension == "bytes":
+        return Quantity(quantity.number, Unit("", quantity.unit.factor), quantity.unit_text)
     return quantity

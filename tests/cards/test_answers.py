@@ -105,6 +105,8 @@ def test_a_unit_is_read_with_its_prefix(text: str, value: float) -> None:
         "0x10",
         "80 G",
         "80 gb",
+        "80 kb",
+        "80 kb/s",
         "320 GB on 4 GPUs",
         "5 parsecs",
         "4 or 5",
@@ -184,6 +186,20 @@ def test_a_large_count_may_be_rounded() -> None:
 def test_billions_are_not_bytes_where_a_count_is_asked() -> None:
     assert check("7B", value=7e9, unit="").kind == "right"
     assert check("7B", value=7e9, unit="bytes").kind == "wrong"
+
+
+@pytest.mark.parametrize("text", ["6", "6 B", "6 bytes", "6 B/element", "6 bytes per element", "6 B/元素", "48 bits"])
+def test_bytes_answer_what_is_asked_for_each_element(text: str) -> None:
+    assert check(text, value=6.0, unit="B/element").kind == "right"
+
+
+@pytest.mark.parametrize("text", ["7 ms.", "7 ms。", "7 毫秒。", "7,000 µs ."])
+def test_a_full_stop_is_no_part_of_the_unit(text: str) -> None:
+    assert check(text, value=0.007, unit="s").kind == "right"
+
+
+def test_a_prefix_may_stand_at_the_number() -> None:
+    assert check("2.2k FLOP/B", value=2197.8, unit="FLOP/B").kind == "right"
 
 
 def test_nothing_is_met_only_by_nothing() -> None:
