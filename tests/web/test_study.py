@@ -69,6 +69,24 @@ def test_question_without_this_language_is_shown_in_the_other(site: TestClient) 
     assert "这道题还没有中文页" in text
 
 
+@pytest.mark.parametrize(
+    ("name", "language", "said"),
+    [("en.md", "en", "The English page of this question has mistakes"), ("zh.md", "zh", "这道题的中文页有错误")],
+)
+def test_a_page_with_mistakes_is_not_said_to_be_missing(
+    site: TestClient, shelf: Path, name: str, language: str, said: str
+) -> None:
+    (shelf / "parallelism" / "ring" / name).write_text("## nowhere\n\ntext\n", encoding="utf-8")
+    refresh(site)
+
+    text = site.get(f"{RING}?lang={language}").text
+
+    assert said in text
+    assert f"parallelism/ring/{name}:" in text
+    assert "There is no English page" not in text
+    assert "还没有中文页" not in text
+
+
 def test_question_under_the_wrong_topic_moves_to_its_own(site: TestClient) -> None:
     answer = site.get("/study/elsewhere/ring", follow_redirects=False)
 

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from app.content.library import Broken, Library
 from app.content.model import Planned, Problem, Question, Topic
 from app.core.errors import NotFound
-from app.core.i18n import Text
+from app.core.i18n import Language, Text
 from app.web import render
 from app.web.article import Article
 from app.web.language import language_of
@@ -87,8 +87,15 @@ def _question(request: Request, library: Library, topic: str, slug: str) -> str 
         previous=order[index - 1] if index else None,
         following=order[index + 1] if index + 1 < len(order) else None,
         problems=_places(library, library.problems(slug)),
+        mistaken=_is_mistaken(library, slug, language_of(request)),
         url_with=lambda **query: f"{request.url.path}?{urlencode(query)}",
     )
+
+
+def _is_mistaken(library: Library, slug: str, language: Language) -> bool:
+    """Whether the page in `language` is there, but cannot be read."""
+    problems = [problem for problem in library.problems(slug) if problem.path.name == f"{language}.md"]
+    return any(problem.path.exists() for problem in problems)
 
 
 def _topic(library: Library, slug: str) -> Topic:
