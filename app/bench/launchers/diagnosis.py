@@ -198,7 +198,9 @@ KINDS: dict[str, Explanation] = {
     ),
     "size-skipped": Explanation(
         Text("Some sizes were too small and left out: {text}.", "有些消息太小而被略过：{text}。"),
-        Text("Nothing to do: each rank's part must hold at least 16 bytes.", "无需处理：每个 rank 的一份至少 16 字节。"),
+        Text(
+            "Nothing to do: each rank's part must hold at least 16 bytes.", "无需处理：每个 rank 的一份至少 16 字节。"
+        ),
     ),
     "drift": Explanation(
         Text("The machine changed its speed during the run: {text}.", "运行期间机器速度有变化：{text}。"),
