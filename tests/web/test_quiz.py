@@ -570,6 +570,17 @@ def test_pages_read_chinese(client: TestClient, address: str) -> None:
     assert re.search(r"[\u4e00-\u9fff]", body)
 
 
+@pytest.mark.parametrize("address", ["/quiz", "/quiz/card", "/quiz/today"])
+def test_when_all_is_done_chinese_sentences_end_in_chinese(client: TestClient, address: str) -> None:
+    answer_all(client)
+
+    page = client.get(address, headers={"Accept-Language": "zh"}).text
+
+    body = re.sub(r"<[^>]*>", "", page.split("<main")[1].split("</main>")[0])
+    assert "起" in body
+    assert not re.search(r"[\u4e00-\u9fff][.,:;]|： ", body)
+
+
 def test_a_local_server_gives_no_learner_cookie(client: TestClient) -> None:
     answer = send(client, grades(client), grade="3", follow=False)
 
