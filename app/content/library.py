@@ -7,27 +7,20 @@ that is wrong costs its own page and nothing else: its problems are listed here.
 
 import asyncio
 import contextlib
-import logging
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from watchfiles import Change, DefaultFilter, awatch
-
 from app.content.folder import Loaded, folders, read_folder
 from app.content.model import Problem, Question, Topic
 from app.content.parse import FILES, TOPIC_FILE, PlacedNumber
 from app.content.search import Hit, search
 from app.content.snapshot import Snapshot, assemble
+from app.content.watching import follow
 from app.core.errors import AppError, NotFound
 from app.core.i18n import Language, Text
-
-log = logging.getLogger(__name__)
-
-WATCH_STEP_MS = 50
-WATCH_DEBOUNCE_MS = 100
 
 
 class Broken(AppError):
@@ -126,26 +119,10 @@ class Library:
         if not enabled or not self.root.is_dir():
             yield
             return
-        task = asyncio.create_task(self._watch())
+        task = asyncio.create_task(follow(self.root, self.refresh))
         try:
             yield
         finally:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-
-    async def _watch(self) -> None:
-        changes = awatch(self.root, watch_filter=_Filter(), step=WATCH_STEP_MS, debounce=WATCH_DEBOUNCE_MS)
-        await asyncio.to_thread(self.refresh)
-        async for _ in changes:
-            try:
-                await asyncio.to_thread(self.refresh)
-            except OSError:
-                log.exception("reading changed content failed; the next change tries again")
-
-
-class _Filter(DefaultFilter):
-    """Passes over what editors and version control write beside the files."""
-
-    def __call__(self, change: Change, path: str) -> bool:
-        return not Path(path).name.startswith(".") and super().__call__(change, path)

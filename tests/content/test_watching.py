@@ -1,11 +1,17 @@
 """Hot reload with real files and the real watcher."""
 
 import asyncio
+import contextlib
+import shutil
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.content.library import Library
+from app.content.watching import follow as follow_folder
 
 PATIENCE_S = 20.0
 
@@ -64,6 +70,52 @@ def test_an_editor_that_replaces_the_file_is_followed(folder: Any) -> None:
             await until_title(library, "one", "Replaced")
 
     asyncio.run(watch())
+
+
+def test_another_folder_in_the_same_place_is_followed(folder: Any, tmp_path: Path) -> None:
+    """A checkout or a deployment replaces the whole folder; the system's watcher stays with the old one."""
+    folder.question("one")
+    library = Library(folder.root)
+
+    async def watch() -> None:
+        async with library.watching(enabled=True):
+            await asyncio.sleep(0.3)
+            shutil.copytree(folder.root, tmp_path / "next")
+            folder.root.rename(tmp_path / "before")
+            (tmp_path / "next").rename(folder.root)
+            page = next(folder.root.rglob("en.md"))
+            page.write_text("# Checked out\n")
+            await until_title(library, "one", "Checked out")
+            page.write_text("# Edited\n")
+            await until_title(library, "one", "Edited")
+
+    asyncio.run(watch())
+
+
+def test_a_failure_to_read_does_not_end_the_watching(folder: Any, caplog: pytest.LogCaptureFixture) -> None:
+    place = folder.question("one")
+    again = threading.Event()
+    calls: list[int] = []
+
+    def refresh() -> None:
+        calls.append(len(calls))
+        if len(calls) == 1:
+            raise RuntimeError("a mistake of ours")
+        again.set()
+
+    async def watch() -> None:
+        task = asyncio.create_task(follow_folder(folder.root, refresh))
+        await asyncio.sleep(0.3)
+        (place / "en.md").write_text("# Again\n")
+        await asyncio.to_thread(again.wait, PATIENCE_S)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(watch())
+
+    assert again.is_set()
+    assert "the next change tries again" in caplog.text
 
 
 def test_watching_stops_promptly(folder: Any) -> None:
