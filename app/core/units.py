@@ -9,6 +9,8 @@ write a value for people: capacity in binary and decimal units side by side, rat
 import math
 from typing import NewType
 
+from app.core.i18n import Text, same
+
 Bytes = NewType("Bytes", float)
 Seconds = NewType("Seconds", float)
 BytesPerSecond = NewType("BytesPerSecond", float)
@@ -24,6 +26,7 @@ THIN_SPACE = "\u2009"
 
 _DECIMAL_BYTES = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0))
 _BINARY_BYTES = (("TiB", 1024.0**4), ("GiB", 1024.0**3), ("MiB", 1024.0**2), ("KiB", 1024.0), ("B", 1.0))
+_WORDS = {"elements": Text("elements", "个元素"), "B/element": Text("B/element", "B/元素")}
 _SECONDS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 
 
@@ -88,3 +91,9 @@ def quantity(value: float, unit: str) -> str:
     if unit == "s":
         return duration(value)
     return f"{number(value)}{THIN_SPACE}{unit}" if unit else number(value)
+
+
+def quantity_text(value: float, unit: str) -> Text:
+    """The same in both languages: a unit that is a word is translated."""
+    word = _WORDS.get(unit)
+    return same(quantity(value, unit)) if word is None else Text(quantity(value, word.en), quantity(value, word.zh))

@@ -188,7 +188,7 @@ def as_markdown(view: View, language: Language, *, url: str) -> str:
     ]
     lines += ["", "| 结果 | |" if chinese else "| Result | |", "|---|---|"]
     lines += [
-        f"| {result.title[language]} | {units.quantity(result.value, result.unit)} |"
+        f"| {result.title[language]} | {units.quantity_text(result.value, result.unit)[language]} |"
         for result in view.outcome.results.values()
     ]
     lines.append("")

@@ -10,12 +10,9 @@ from app.calculators import catalog as calculators
 from app.content.dialect.number import Number, NumberKind
 from app.content.model import Embed
 from app.core.errors import AppError, InvalidInput, NotFound
-from app.core.i18n import Text, same
-from app.core.units import quantity
+from app.core.i18n import Text
+from app.core.units import quantity_text
 from app.timelines import catalog as timelines
-
-WORDS = {"elements": Text("elements", "个元素"), "B/element": Text("B/element", "B/元素")}
-"""Units that are words, and so differ between the languages."""
 
 
 def evaluate(kind: NumberKind, slug: str, result: str, inputs: Mapping[str, str]) -> Text:
@@ -27,9 +24,7 @@ def evaluate(kind: NumberKind, slug: str, result: str, inputs: Mapping[str, str]
             Text(f"{slug} has no result {result!r}.", f"{slug} 没有名为 {result!r} 的结果。"),
             remedy=Text(f"There are: {known}.", f"现有：{known}。"),
         )
-    value, unit = values[result]
-    word = WORDS.get(unit)
-    return same(quantity(value, unit)) if word is None else Text(quantity(value, word.en), quantity(value, word.zh))
+    return quantity_text(*values[result])
 
 
 def check_number(number: Number) -> list[str]:

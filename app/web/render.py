@@ -35,7 +35,7 @@ class Templates:
             auto_reload=False,
         )
         self._environment.filters |= {
-            "quantity": units.quantity,
+            "quantity": units.quantity_text,
             "number": units.number,
             "both_bytes": units.both_bytes,
             "binary": units.binary_bytes,

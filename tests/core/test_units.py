@@ -38,3 +38,9 @@ def test_small_sizes_are_plain_bytes() -> None:
 )
 def test_durations_take_the_unit_that_suits_them(seconds: float, expected: str) -> None:
     assert units.duration(seconds) == expected
+
+
+def test_units_that_are_words_are_translated() -> None:
+    assert units.quantity_text(6.0, "B/element").zh == "6\u2009B/元素"
+    assert units.quantity_text(6.0, "B/element").en == "6\u2009B/element"
+    assert units.quantity_text(450.0, "GB/s").zh == "450\u2009GB/s"

@@ -301,3 +301,12 @@ def test_an_embed_id_cannot_carry_markup(site: TestClient) -> None:
     answer = site.get("/calculators/busbw", params={"embed": '"><b>'}, headers=HTMX)
 
     assert "<b>" not in answer.text
+
+
+@pytest.mark.parametrize("slug", ["tp-communication", "gtp-memory"])
+def test_chinese_tables_count_in_chinese(client: TestClient, slug: str) -> None:
+    text = client.get(f"/calculators/{slug}?lang=zh").text
+
+    without_math = re.sub(r"\\\(.*?\\\)|\$\$.*?\$\$", "", text, flags=re.DOTALL)
+    assert "元素" in without_math
+    assert not re.search(r"\d\s(elements|B/element)\b", without_math)
