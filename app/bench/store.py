@@ -52,6 +52,43 @@ class RunStore:
             run_id: int = connection.execute(bench_run.insert().values(values).returning(bench_run.c.id)).scalar_one()
             return run_id
 
+    def record(
+        self,
+        result: RunResult,
+        status: Status,
+        *,
+        node: str,
+        command: Sequence[str],
+        began: datetime,
+        ended: datetime,
+        log: Sequence[str] = (),
+    ) -> int:
+        """Keep a run that somebody measured in the foreground, whole and ended; its id."""
+        environment, gemm = result.environment, result.gemm
+        values = {
+            "home": self._home,
+            "node": node,
+            "status": status,
+            "spec": result.spec.to_json(),
+            "stop_requested": status == "cancelled",
+            "created_at": began,
+            "started_at": began,
+            "ended_at": ended,
+            "command": list(command),
+            "started_ranks": _clean(plain(result.started)),
+            "environment": environment and _clean(plain(environment)),
+            "gemm": gemm and _clean(plain(gemm)),
+            "problems": [_clean(plain(problem)) for problem in result.problems[:MAXIMUM_PROBLEMS]],
+            "drift_percent": result.drift_percent,
+            "finished": result.finished,
+            "log": _clean("\n".join(log)),
+        }
+        with self._database.write() as connection:
+            run_id: int = connection.execute(bench_run.insert().values(values).returning(bench_run.c.id)).scalar_one()
+            for position, row in enumerate(result.rows):
+                connection.execute(bench_row.insert().values(run_id=run_id, position=position, row=_clean(plain(row))))
+            return run_id
+
     def get(self, run_id: int) -> Run:
         """The run. Raises NotFound."""
         with self._database.read() as connection:

@@ -1,7 +1,8 @@
 """`ringside bench`: a benchmark of this machine, in the foreground.
 
 Without `--json` the table streams to standard output in the layout of nccl-tests; with it, one JSON object comes at the end.
-Progress and messages go to standard error. Rows that were measured are printed whatever happens.
+Progress and messages go to standard error. Rows that were measured are printed whatever happens. The run is kept beside
+those of the Bench page, where it can be compared and drive calculators and timelines; `--no-keep` leaves no trace.
 """
 
 import signal
@@ -10,14 +11,27 @@ from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn, Protocol
 
 import typer
 
+from app.core.clock import utc_now
+
 if TYPE_CHECKING:
-    from app.bench.launchers.session import Session
+    from datetime import datetime
+
+    from app.bench.runs import Status
     from app.bench.spec import RunSpec
     from app.bench.wire import Event, LogText, Row, RunResult
+
+
+class Keep(Protocol):
+    """Puts an ended run where it can be found again."""
+
+    def __call__(
+        self, result: "RunResult", status: "Status", *, command: Sequence[str], began: "datetime", log: Sequence[str]
+    ) -> None: ...
+
 
 _CLEAR = "\r\x1b[K"
 
@@ -39,11 +53,13 @@ class BackendName(StrEnum):
 
 
 def command(
+    *,
     ranks: Annotated[int, typer.Option(help="Ranks to start; on GPUs at most one per GPU.", min=1, max=1024)] = 2,
     preset: Annotated[PresetName, typer.Option(help="quick: 20 s, standard: 1 min, full: 3 min.")] = PresetName.quick,
     backend: Annotated[BackendName, typer.Option(help="auto takes NCCL where GPUs are.")] = BackendName.auto,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,  # noqa: FBT002
-    hide_host: Annotated[bool, typer.Option(help="Mask host names in the output.")] = False,  # noqa: FBT002
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    hide_host: Annotated[bool, typer.Option(help="Mask host names in the output.")] = False,
+    keep: Annotated[bool, typer.Option(help="Keep the run, for the Bench page and as hardware.")] = True,
 ) -> None:
     """Measure all-reduce, all-gather, reduce-scatter and GEMM on this machine."""
     import importlib.util
@@ -60,16 +76,19 @@ def command(
         signal.signal(number, _interrupt)
     spec = preset_spec(preset.value, ranks=ranks, backend=backend.value, hide_host=hide_host)
     with tempfile.TemporaryDirectory(prefix="ringside-") as folder:
-        raise typer.Exit(run(spec, Path(folder), as_json=as_json))
+        raise typer.Exit(run(spec, Path(folder), as_json=as_json, keep=_keep if keep else None))
 
 
-def run(spec: "RunSpec", folder: Path, *, as_json: bool) -> int:
-    """Measure `spec` with the worker in `folder`, print the outcome, give the exit code."""
+def run(spec: "RunSpec", folder: Path, *, as_json: bool, keep: "Keep | None" = None) -> int:
+    """Measure `spec` with the worker in `folder`, print the outcome, hand it to `keep`, give the exit code."""
+    from dataclasses import replace
+
     from app.bench.launchers.local import launcher
     from app.bench.launchers.package import prepare
     from app.bench.launchers.session import Session
     from app.bench.wire import RunResult
 
+    began = utc_now()
     prepare(folder, spec)
     launch = launcher.commands(spec, folder)
     print(f"{launch}", file=sys.stderr)
@@ -90,26 +109,52 @@ def run(spec: "RunSpec", folder: Path, *, as_json: bool) -> int:
         print(end=_CLEAR, file=sys.stderr)
     if table:
         table.close()
-    return _report(session, as_json=as_json, is_cancelled=is_cancelled)
+    status, problems = session.judge(is_cancelled=is_cancelled)
+    result = replace(session.result, problems=problems)
+    code = _report(result, log=session.log, as_json=as_json, is_cancelled=is_cancelled)
+    if keep and result.rows:
+        keep(result, status, command=launch.arguments, began=began, log=session.log)
+    return code
 
 
-def _report(session: "Session", *, as_json: bool, is_cancelled: bool) -> int:
+def _keep(
+    result: "RunResult", status: "Status", *, command: Sequence[str], began: "datetime", log: Sequence[str]
+) -> None:
+    """Store the run and say where it is. A database that does not answer costs nothing that was printed."""
+    from app.bench.home import home_id
+    from app.bench.store import RunStore
+    from app.core.db import Database
+    from app.settings import Settings
+
+    settings = Settings()
+    try:
+        database = Database(settings.database)
+        database.migrate()
+        store = RunStore(database, home=home_id(settings.data))
+        run_id = store.record(
+            result, status, node="this-machine", command=command, began=began, ended=utc_now(), log=log
+        )
+        database.dispose()
+    except Exception as error:  # noqa: BLE001 - whatever the reason, the numbers are on the screen already
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        print(f"note: the run was not kept ({reason}). See: ringside doctor", file=sys.stderr)
+        return
+    print(f"kept as run {run_id}: /bench/runs/{run_id}, hardware profile run-{run_id}", file=sys.stderr)
+
+
+def _report(result: "RunResult", *, log: Sequence[str], as_json: bool, is_cancelled: bool) -> int:
     """Print what came out; the exit code."""
     import json
-    from dataclasses import replace
 
     from app.bench.formats import json_export
     from app.hardware.fit import fit_rows
 
-    result = session.result
-    if not is_cancelled:
-        result = replace(result, problems=session.problems())
     fits = {name: fit.to_json() for name, fit in fit_rows(result.rows).items()}
     if as_json:
         print(json.dumps(json_export.document(result, fits=fits), allow_nan=False))
     else:
         _summarize(result)
-    return _tell(result, log=session.log, is_cancelled=is_cancelled)
+    return _tell(result, log=log, is_cancelled=is_cancelled)
 
 
 def _summarize(result: "RunResult") -> None:

@@ -18,6 +18,7 @@ from typing import IO, Self
 from app.bench import process, verdict
 from app.bench.launchers.model import Launch
 from app.bench.process import ProcessId
+from app.bench.runs import Status
 from app.bench.wire import Event, Hello, LogText, Phase, Problem, Progress, RankStarted, RunResult, decode_all
 
 LOG_LINES = 40
@@ -94,10 +95,10 @@ class Session:
                 self._take(event)
                 yield event
 
-    def problems(self) -> tuple[Problem, ...]:
-        """What went wrong, the cause first. Ask after the `with` block."""
+    def judge(self, *, is_cancelled: bool = False) -> tuple[Status, tuple[Problem, ...]]:
+        """How it ended, and what went wrong with the cause first. Ask after the `with` block."""
         ending = verdict.Ending(
-            reason="silent" if self._is_silent else "exited",
+            reason="stopped" if is_cancelled else "silent" if self._is_silent else "exited",
             result=self.result,
             ranks={worker.pid: rank for rank, worker in self._ranks.items()},
             has_met=self._has_met,
@@ -107,7 +108,7 @@ class Session:
             free_bytes=verdict.FULL_DISK_BYTES,
             where=self._where,
         )
-        return verdict.judge(ending)[1]
+        return verdict.judge(ending)
 
     def _take(self, event: Event | LogText) -> None:
         self.result = self.result.add(event)

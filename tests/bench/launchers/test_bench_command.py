@@ -14,7 +14,10 @@ from typing import Any
 import pytest
 
 from app.bench import process
+from app.bench.store import RunStore
 from app.commands import bench
+from app.core.db import Database
+from app.settings import Settings
 from tests.bench.ranks import small_spec
 
 MARK = "RINGSIDE_TEST_MARK"
@@ -40,6 +43,44 @@ def test_json_is_one_object_with_everything_measured(tmp_path: Path, capsys: pyt
         assert set(row) >= names
         assert set(row["out_of_place"]) >= {"time_us", "algbw_gb_per_s", "busbw_gb_per_s", "wrong"}
     assert "[1/15] all_reduce" in output.err
+
+
+@pytest.mark.gloo
+def test_a_run_is_kept_where_the_bench_page_finds_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RINGSIDE_DATA", str(tmp_path / "data"))
+
+    code = bench.run(small_spec(gemm_seconds=0), tmp_path, as_json=True, keep=bench._keep)
+
+    output = capsys.readouterr()
+    document = json.loads(output.out)
+    database = Database(Settings().database)
+    store = RunStore(database, home="anywhere")
+    kept = store.result(1)
+    database.dispose()
+    assert code == 0
+    assert "kept as run 1" in output.err
+    assert store.get(1).status == "done"
+    assert [row.out_of_place.time_us for row in kept.rows] == [
+        row["out_of_place"]["time_us"] for row in document["rows"]
+    ]
+
+
+@pytest.mark.gloo
+def test_a_database_that_does_not_answer_costs_no_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RINGSIDE_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("RINGSIDE_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+
+    code = bench.run(small_spec(gemm_seconds=0), tmp_path, as_json=True, keep=bench._keep)
+
+    output = capsys.readouterr()
+    assert code == 0
+    assert len(json.loads(output.out)["rows"]) == 9
+    assert "was not kept" in output.err
+    assert "ringside doctor" in output.err
 
 
 @pytest.mark.gloo
@@ -101,7 +142,7 @@ def test_killing_the_command_leaves_no_rank(tmp_path: Path) -> None:
 def measuring(mark: str, *options: str) -> Iterator["subprocess.Popen[str]"]:
     """The command, started and past its first row; its processes carry `mark`. None of them is left."""
     command = [sys.executable, "-m", "app", "bench", "--preset", "full", *options]
-    environment = {**os.environ, MARK: mark}
+    environment = {**os.environ, MARK: mark, "RINGSIDE_DATA": f"{mark}/data"}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     ) as running:

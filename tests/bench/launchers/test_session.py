@@ -32,7 +32,7 @@ def test_a_launcher_that_fails_is_a_problem_with_its_exit_code(tmp_path: Path) -
     with session("print('no such thing', file=sys.stderr); sys.exit(3)", tmp_path) as running:
         list(running)
 
-    assert [(problem.kind, problem.text) for problem in running.problems()] == [
+    assert [(problem.kind, problem.text) for problem in running.judge()[1]] == [
         ("launcher-failed", "the launcher ended with exit code 3")
     ]
     assert "no such thing" in running.log
@@ -45,7 +45,7 @@ def test_silence_beyond_the_promise_ends_the_run(tmp_path: Path) -> None:
         begin = time.monotonic()
 
     assert time.monotonic() - begin < 60
-    assert running.problems()[0].kind == "ranks-missing"
+    assert running.judge()[1][0].kind == "ranks-missing"
 
 
 def test_leaving_early_ends_the_launcher(tmp_path: Path) -> None:

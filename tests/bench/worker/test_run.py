@@ -135,7 +135,7 @@ def test_a_killed_rank_is_named_and_rows_are_kept(tmp_path: Path) -> None:
                 break
         list(session)
 
-    cause = session.problems()[0]
+    cause = session.judge()[1][0]
     assert (cause.kind, cause.rank) in {("rank-killed", 1), ("rank-lost", 1)}
     assert len(session.result.rows) >= 1
     assert not session.result.finished
@@ -161,7 +161,7 @@ def test_a_rank_that_raises_is_reported_with_its_error(tmp_path: Path) -> None:
     with start(small_spec(backend="nccl"), tmp_path) as session:
         list(session)
 
-    cause = session.problems()[0]
+    cause = session.judge()[1][0]
     assert cause.kind == "no-gpu"
     assert session.result.rows == ()
 
