@@ -259,10 +259,10 @@ def _explain(detail: Any) -> tuple[str, Text]:
         case "value_error" if isinstance(context.get("error"), InputProblem):
             return context["error"].field, context["error"].message
         case "greater_than_equal":
-            limit = f"{context['ge']:g}"
+            limit = f"{float(context['ge']):g}"
             return name, Text(f"Must be at least {limit}.", f"不能小于 {limit}。")
         case "less_than_equal":
-            limit = f"{context['le']:g}"
+            limit = f"{float(context['le']):g}"
             return name, Text(f"Must be at most {limit}.", f"不能大于 {limit}。")
         case "literal_error":
             expected = context["expected"].replace("'", "").replace(" or ", ", ")

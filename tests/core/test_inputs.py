@@ -69,6 +69,14 @@ def test_a_number_too_large_for_any_machine_is_refused(text: str) -> None:
     assert set(caught.value.fields) == {"rate"}
 
 
+@pytest.mark.parametrize(("text", "limit"), [("-1", "0"), ("1e10", "1e+09"), ("1000000000.5", "1e+09")])
+def test_a_rational_out_of_bounds_is_told_its_limit(text: str, limit: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse(Example, {"gemm": text})
+
+    assert caught.value.fields["gemm"].en.endswith(f" {limit}.")
+
+
 def test_every_wrong_field_gets_its_own_message() -> None:
     with pytest.raises(InvalidInput) as caught:
         parse(Example, {"ranks": "0", "rate": "-1", "kind": "star", "deep": "maybe", "colour": "red", "gemms": "1,x"})
