@@ -271,6 +271,17 @@ def test_a_negative_time_in_a_list_is_refused() -> None:
     assert list(caught.value.fields) == ["gemms"]
 
 
+def test_lists_whose_common_denominator_would_be_huge_are_refused() -> None:
+    """Exact times stay exact, but 512 unrelated fractions would be added for minutes."""
+    odd = tuple(Fraction(1, 10**36 + 2 * place + 1) for place in range(200))
+    with pytest.raises(InvalidInput) as caught:
+        run("gtp-chain", gemms=odd)
+    assert list(caught.value.fields) == ["gemms"]
+    with pytest.raises(InvalidInput) as caught:
+        run("gtp-chain", all_gathers=odd)
+    assert list(caught.value.fields) == ["all_gathers"]
+
+
 def test_a_weight_gradient_longer_than_its_block_is_refused() -> None:
     with pytest.raises(InvalidInput) as caught:
         run("tp-layer", weight_grad=5)

@@ -1,12 +1,16 @@
 """The inputs of `gtp-chain`: times of one layer, or of each, and the dimensions from which a profile gives them."""
 
 from fractions import Fraction
+from math import lcm
 from typing import Literal
 
 from pydantic import model_validator
 
 from app.core.i18n import Text
 from app.core.inputs import InputProblem, Inputs, choice, rational, rationals, real, switch, whole
+
+MOST_DENOMINATOR_BITS = 4096
+"""Exact times share one denominator; unrelated fractions by the hundred would make every addition slow."""
 
 Pass = Literal["cold_start", "forward", "backward", "step"]
 
@@ -94,6 +98,14 @@ class GtpChainInputs(Inputs):
         for name, values in (("gemms", self.gemms), ("all_gathers", self.all_gathers)):
             if any(not 0 <= value <= 10**9 for value in values):
                 raise InputProblem(name, Text("Times are between 0 and 1e9.", "时间须在 0 到 1e9 之间。"))
+            if lcm(*(value.denominator for value in values)).bit_length() > MOST_DENOMINATOR_BITS:
+                raise InputProblem(
+                    name,
+                    Text(
+                        "These fractions have no common denominator of a usable size; write decimals.",
+                        "这些分数的公分母过大，请改写成小数。",
+                    ),
+                )
         if self.gemms and self.all_gathers and len(self.gemms) != len(self.all_gathers):
             raise InputProblem(
                 "all_gathers",
