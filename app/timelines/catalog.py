@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from app.core.errors import InvalidInput, NotFound
-from app.core.i18n import Text
+from app.core.i18n import Language, Text
 from app.core.inputs import Inputs, describe, parse, public_name, to_text
 from app.core.registry import discover
 from app.hardware.model import Estimate, Profile
@@ -93,8 +93,8 @@ class Run:
         """Every input as text, defaults and filled values included."""
         return {public_name(name): to_text(getattr(self.inputs, name)) for name in type(self.inputs).model_fields}
 
-    def to_json(self) -> dict[str, Any]:
-        """The answer of the JSON API; times in ms as decimal numbers."""
+    def to_json(self, language: Language) -> dict[str, Any]:
+        """The answer of the JSON API; times in ms as decimal numbers, the details of operations in `language`."""
         return {
             "scenario": self.slug,
             "inputs": {
@@ -110,6 +110,7 @@ class Run:
                     "start": operation.start,
                     "end": operation.end,
                     "label": operation.label,
+                    "detail": operation.detail[language],
                     "waits_for": list(operation.waits_for),
                     "critical": operation.critical,
                 }

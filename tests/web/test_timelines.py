@@ -69,11 +69,29 @@ def test_the_api_gives_every_operation_as_promised(site: TestClient, slug: str) 
     assert set(answer) == {"scenario", "inputs", "summary", "operations"}
     for operation in answer["operations"]:
         assert set(operation) == {
-            "id", "device", "stream", "kind", "start", "end", "label", "waits_for", "critical"
+            "id", "device", "stream", "kind", "start", "end", "label", "detail", "waits_for", "critical"
         }  # fmt: skip
         assert operation["start"] <= operation["end"]
         assert set(operation["waits_for"]) <= ids
     assert max(operation["end"] for operation in answer["operations"]) == answer["summary"]["makespan"]
+
+
+def test_each_step_of_the_ring_says_which_chunk_goes_where_and_its_sum(site: TestClient) -> None:
+    """Two ranks start with 1, 2 and 3, 4: they end with 1+3 = 4 and 2+4 = 6."""
+    english, chinese = (
+        {
+            operation["id"]: operation["detail"]
+            for operation in site.get(f"/api/timelines/ring-all-reduce?ranks=2&lang={language}").json()["operations"]
+        }
+        for language in ("en", "zh")
+    )
+
+    assert "rank 0 sends chunk 0 (1) to rank 1" in english["s1-r0"]
+    assert "1+3=4" in english["s1-r0"]
+    assert "2+4=6" in english["s1-r1"]
+    assert "rank 1 sends chunk 0 (4) to rank 0" in english["s2-r1"]
+    assert "第 0 块（1）发给 rank 1" in chinese["s1-r0"]
+    assert "1+3=4" in chinese["s1-r0"]
 
 
 def test_the_api_names_the_wrong_field_in_the_readers_language(site: TestClient) -> None:

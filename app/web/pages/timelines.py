@@ -102,10 +102,11 @@ def api_index(request: Request) -> Response:
 
 @router.get("/api/timelines/{slug}")
 def api(request: Request, slug: str) -> Response:
-    """The run as JSON: inputs, summary, operations."""
+    """The run as JSON: inputs, summary, operations with what each does in the reader's language."""
     scenario = find(slug)
     query = read(request, scenario)
-    return JSONResponse(timeline_figure.run(request, slug, Query(raw=query.raw))[0].to_json())
+    run = timeline_figure.run(request, slug, Query(raw=query.raw))[0]
+    return JSONResponse(run.to_json(language_of(request)))
 
 
 def _placed(request: Request, scenario: Scenario, query: Query, error: InvalidInput) -> dict[str, Text]:
