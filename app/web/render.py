@@ -105,7 +105,8 @@ def _url_with(request: Request) -> Callable[..., str]:
     """`url_with(lang="zh")` is this address with some query values changed."""
 
     def url_with(**changes: str) -> str:
-        query = {**request.query_params, **changes}
+        kept = [(name, value) for name, value in request.query_params.multi_items() if name not in changes]
+        query = [*kept, *changes.items()]
         return f"{request.url.path}?{urlencode(query)}" if query else request.url.path
 
     return url_with

@@ -44,6 +44,12 @@ def test_cookie_of_an_unknown_language_is_ignored(client: TestClient) -> None:
     assert ENGLISH in html_tag(client, "/lab", Cookie="lang=<script>")
 
 
+def test_language_links_keep_every_value_of_a_name(client: TestClient) -> None:
+    text = client.get("/bench?operation=all_reduce&operation=all_gather&lang=en").text
+
+    assert 'href="/bench?operation=all_reduce&amp;operation=all_gather&amp;lang=zh"' in text
+
+
 def test_language_links_keep_the_rest_of_the_address(client: TestClient) -> None:
     text = client.get("/search?q=a%26b&lang=en").text
 
