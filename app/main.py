@@ -16,7 +16,7 @@ from app.core.registry import discover
 from app.settings import LOOPBACK, Settings
 from app.web import errors, pages
 from app.web.assets import Assets
-from app.web.middleware import Guard, ResponseHeaders
+from app.web.middleware import Guard, Head, ResponseHeaders
 from app.web.render import Templates
 from app.web.services import Services
 
@@ -43,6 +43,7 @@ def create_app(settings: Settings | None = None, *, clock: Clock = utc_now) -> F
         app.include_router(router)
     app.mount("/static", assets)
     app.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)
+    app.add_middleware(Head)
     app.add_middleware(ResponseHeaders)
     app.add_middleware(Guard, hosts=(*LOOPBACK, settings.host, *settings.allowed_hosts))
     return app

@@ -41,6 +41,16 @@ def failing(settings: Settings) -> TestClient:
     )
 
 
+@pytest.mark.parametrize("path", ["/", "/study", "/api/timelines", "/nowhere"])
+def test_head_answers_as_get_does_without_the_body(client: TestClient, path: str) -> None:
+    whole, head = client.get(path), client.head(path)
+
+    assert head.status_code == whole.status_code
+    assert head.headers["Content-Type"] == whole.headers["Content-Type"]
+    assert head.headers["Content-Length"] == whole.headers["Content-Length"]
+    assert head.content == b""
+
+
 @pytest.mark.parametrize("kind", list(STATUS))
 def test_page_keeps_the_status_and_the_frame(failing: TestClient, kind: str) -> None:
     answer = failing.get(f"/fail/{kind}")

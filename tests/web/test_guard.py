@@ -14,7 +14,21 @@ def test_loopback_names_are_answered(client: TestClient, host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "", "[::1", "a@b"]
+    "host",
+    [
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example:80",
+        "",
+        "[::1",
+        "a@b",
+        "evil.example@127.0.0.1",
+        "127.0.0.1#evil.example",
+        "127.0.0.1/evil.example",
+        "127.0.0.1:80:80",
+        "127.0.0.1:x",
+        "127.0.0.1?",
+    ],
 )
 def test_unknown_hosts_are_refused(client: TestClient, host: str) -> None:
     answer = client.get("/healthz", headers={"Host": host})
