@@ -41,8 +41,16 @@ def test_three_cards_are_reviewed_and_one_undone_by_keyboard_alone(page: Page) -
 
     expect(page.locator(f".quiz-reveal input[name=card][value='{seen[-1]}']")).to_have_count(1)
     assert done(page) == before + 2
-    page.reload()
+    again = page.reload()
+    assert again is not None
+    assert again.status == 200, "the address is that of the card shown"
+    assert front(page) == seen[-1]
     assert done(page) == before + 2, "an undo outlives a reload"
+
+    page.keyboard.press("Space")
+    expect(card(page)).to_have_attribute("data-state", "back")
+    page.reload()
+    expect(card(page)).to_have_attribute("data-state", "back")
 
 
 def test_the_interval_on_the_button_is_kept(page: Page) -> None:

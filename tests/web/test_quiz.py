@@ -144,6 +144,28 @@ def test_with_htmx_the_card_alone_is_sent(client: TestClient) -> None:
     assert "<html" in client.get("/quiz/card").text
 
 
+def test_a_reload_shows_what_was_shown(client: TestClient) -> None:
+    """htmx swaps the card; the address follows it, so that a reload asks for no older state."""
+    htmx = {"HX-Request": "true"}
+    shown = front(client)
+
+    back = client.get("/quiz/card", params={**shown.fields, "skip": "1"}, headers=htmx)
+    assert 'data-state="back"' in client.get(back.headers["HX-Replace-Url"]).text
+
+    filled = form(back.text, "/quiz/card")
+    following = client.post("/quiz/card", data={**filled.fields, "grade": "3"}, headers=htmx)
+    assert 'data-state="front"' in client.get(following.headers["HX-Replace-Url"]).text
+
+    refused = client.post("/quiz/card", data={**filled.fields, "grade": "3"}, headers=htmx)
+    assert refused.status_code == 409
+    assert client.get(refused.headers["HX-Replace-Url"]).status_code == 200
+
+    undone = client.post("/quiz/undo", data=form(following.text, "/quiz/undo").fields, headers=htmx)
+    again = client.get(undone.headers["HX-Replace-Url"])
+    assert again.status_code == 200
+    assert form(again.text, "/quiz/card", method="get").fields["card"] == shown.fields["card"]
+
+
 def test_an_answer_with_htmx_ends_in_the_next_card(client: TestClient, store: CardStore) -> None:
     shown = grades(client)
 

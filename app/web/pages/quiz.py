@@ -266,7 +266,7 @@ def _draw(request: Request, desk: Desk, *, view: CardView | None, problem: AppEr
     if view and (view.is_blank or (view.verdict and view.verdict.kind == "unreadable")):
         status = 422
     done = desk.session.answers
-    return render.page(
+    response = render.page(
         request,
         "quiz/card.html",
         block="card",
@@ -287,6 +287,10 @@ def _draw(request: Request, desk: Desk, *, view: CardView | None, problem: AppEr
         words=quiz_words,
         address=source_address,
     )
+    # With the address of what is shown, a reload shows it again and asks for no older state of the card.
+    is_asked_for = request.method == "GET" and problem is None
+    response.headers["HX-Replace-Url"] = "/quiz/card" + (f"?{request.url.query}" if is_asked_for else desk.query())
+    return response
 
 
 def _old_buttons() -> Stale:
