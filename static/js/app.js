@@ -53,6 +53,18 @@ document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.successful && event.detail.target?.id !== "notice") document.getElementById("notice").replaceChildren();
 });
 
+/* A part that is fetched anew keeps open what a reader opened: the log of a run under way, every second. */
+let unfolded = [];
+document.addEventListener("htmx:beforeSwap", (event) => {
+  unfolded = [...event.detail.target.querySelectorAll("details[id]")].map(({ id, open }) => ({ id, open }));
+});
+document.addEventListener("htmx:afterSwap", () => {
+  for (const { id, open } of unfolded.splice(0)) {
+    const details = document.getElementById(id);
+    if (details) details.open = open;
+  }
+});
+
 /* Arrow keys walk from the search box through its results and back. */
 document.addEventListener("keydown", (event) => {
   if ((event.key !== "ArrowDown" && event.key !== "ArrowUp") || event.isComposing) return;

@@ -95,6 +95,16 @@ def test_a_bad_choice_starts_nothing_and_says_why(
     assert store.newest() == []
 
 
+def test_the_address_of_a_refused_form_can_be_read_again(client: TestClient) -> None:
+    """The language links of the refusal lead there, and so does reloading it by hand."""
+    refused = client.post("/bench/runs", data={"preset": "quick", "ranks": "0", "operation": "all_reduce"})
+    link = re.search(r'href="(/bench/runs[^"]*lang=zh)"', refused.text)
+
+    assert refused.status_code == 422
+    assert link is not None
+    assert "新建运行" in client.get(link[1]).text
+
+
 def test_a_request_from_another_site_starts_nothing(client: TestClient, store: RunStore) -> None:
     answer = client.post("/bench/runs", data=CHOICE, headers={"Origin": "https://evil.example"})
 

@@ -80,6 +80,12 @@ def start(
     return RedirectResponse(f"/bench/runs/{run_id}", 303)
 
 
+@router.get("/bench/runs")
+def start_again(request: Request) -> Response:
+    """A refused form stands at this address; reloaded, or in the other language, it is the Bench."""
+    return RedirectResponse(f"/bench?{request.url.query}" if request.url.query else "/bench", 303)
+
+
 @router.get("/bench/runs/{run_id}")
 def show(request: Request, run_id: RunId) -> Response:
     """One run, while it goes and when it is over."""
