@@ -40,11 +40,16 @@ def stream_name(name: str, language: Language) -> str:
     return STREAMS[name][language] if name in STREAMS else name
 
 
+def _after_chinese(word: str) -> str:
+    """`word` as it follows a Chinese one: Latin letters stand off by a space."""
+    return f" {word}" if word[:1].isascii() else word
+
+
 def why(gap: Gap, spans: Mapping[str, Span]) -> Text:
     """Why the stream of `gap` is idle."""
     place = Text(
         f"{gap.device}, {gap.stream}: idle from {moment(gap.start)} to {time(gap.end)} ({time(gap.duration)}).",
-        f"{gap.device} 的 {stream_name(gap.stream, 'zh')}：{moment(gap.start)} 到 {time(gap.end)} 空闲（{time(gap.duration)}）。",
+        f"{gap.device} 的{_after_chinese(stream_name(gap.stream, 'zh'))}：{moment(gap.start)} 到 {time(gap.end)} 空闲（{time(gap.duration)}）。",
     )
     if gap.waits_for is None:
         return place

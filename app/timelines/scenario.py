@@ -115,7 +115,7 @@ def estimate_gemm(flops: float, profile: Profile, *, efficiency: float) -> Estim
         if measured
         else Text(
             "From the dense peak of the datasheet times the efficiency; real GEMMs reach less than the peak.",
-            "按规格书的稠密峰值乘以效率换算；真实 GEMM 达不到峰值。",
+            "按数据手册的稠密峰值乘以效率换算；真实 GEMM 达不到峰值。",
         )
     )
     return Estimate(flops / (rate if measured else rate * efficiency), "measured" if measured else "datasheet", note)

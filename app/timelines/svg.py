@@ -93,7 +93,7 @@ def _description(runs: Sequence[tuple[Text | None, Run]], language: Language) ->
             f"总时长 {total}，暴露 {exposed}，{lanes} 条泳道，{blocks} 个块。下方表格列出了每个块。",
         )
         sentences.append(name + sentence[language])
-    return " ".join(sentences)
+    return ("" if language == "zh" else " ").join(sentences)
 
 
 def _grid(layout: Layout, language: Language) -> str:

@@ -21,6 +21,8 @@ MOST_FOCUSABLE = 40
 MOST_GAPS = 400
 """Above this many gaps those of lanes that only communicate are left to the table."""
 
+STOP = Text(". ", "。")
+COMMA = Text(", ", "，")
 WORDS = {"exposed": Text("exposed", "暴露"), "idle": Text("idle", "空闲")}
 
 Lanes = Mapping[tuple[str, str], Lane]
@@ -78,10 +80,10 @@ class Painter:
         look = tone(operation)
         x, width = layout.x(operation.start), (operation.end - operation.start) * layout.scale
         critical = ' data-critical=""' if operation.critical else ""
-        times = f"{moment(operation.start)}–{time(operation.end)}"
+        times = f"{moment(operation.start)}–{time(operation.end)}{STOP[self.language]}"
         head = (
             f'<g class="tl-op tl-{look}" data-op="{index}"{critical}>'
-            f"<title>{escape(operation.label)}, {times}. {escape(operation.detail[self.language])}</title>"
+            f"<title>{escape(operation.label)}{COMMA[self.language]}{times}{escape(operation.detail[self.language])}</title>"
         )
         middle = lane.y + layout.block / 2
         if operation.end <= operation.start:
@@ -106,10 +108,9 @@ class Painter:
         paint = "transparent" if look == "quiet" else f"url(#{self.embed_id}-{look})"
         outline = f' stroke="{EXPOSED}" stroke-opacity="0.55"' if look == "exposed" else ""
         label = "" if look == "quiet" else self._gap_label(gap, look, width)
-        reason = escape(f"{label}. {gap.why[self.language]}" if label else gap.why[self.language])
-        label = "" if look == "quiet" else self._gap_label(gap, look, width)
-        name = f"{label}: {reason}" if label else reason  # what is read aloud begins with what is seen
-        role = f' role="img" aria-label="{name}" tabindex="0"' if focusable else ""
+        why = gap.why[self.language]
+        reason = escape(f"{label}{STOP[self.language]}{why}" if label else why)  # it begins with the word that is seen
+        role = f' role="img" aria-label="{reason}" tabindex="0"' if focusable else ""
         area = (
             f'<g class="tl-gap tl-gap-{look}" data-gap="{index}"{role}>'
             f"<title>{reason}</title>"

@@ -23,11 +23,17 @@ MOST_REASONS = 40
 MOST_DATA = 6000
 
 BASIS = {
-    "datasheet": Text("datasheet", "规格书"),
+    "datasheet": Text("datasheet", "数据手册"),
     "measured": Text("measured", "实测"),
     "interpolated": Text("measured, interpolated", "实测，插值"),
     "extrapolated": Text("beyond the measured range", "超出实测范围"),
 }
+
+
+SILENT = Text(
+    "This hardware says nothing about it: an example's number. Type your own.",
+    "所选硬件没有给出这一项，这里是示例数值，请自行填写。",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,7 @@ def view(runs: tuple[Run, ...], query: Query, language: Language) -> dict[str, A
         ),
         "tiles": _tiles(runs),
         "verdict": verdict(runs, names),
-        "origins": _origins(first),
+        "origins": _origins(first, typed=query.raw),
         "profile": first.profile,
         "reasons": [gap.why for one in runs[:1] for gap in _explained(one)[:MOST_REASONS]],
         "tables": [_table(one, language) for one in runs],
@@ -144,8 +150,8 @@ def _value(value: Any, unit: str) -> str:
     return time(value) if unit == "ms" else number(value)
 
 
-def _origins(run: Run) -> list[Origin]:
-    """One row for each duration when a profile is used, the typed ones included."""
+def _origins(run: Run, *, typed: Mapping[str, str]) -> list[Origin]:
+    """One row for each duration when a profile is used: those it gave, those typed, and those it is silent about."""
     if run.profile is None or run.scenario.filling is None:
         return []
     values = run.values()
@@ -154,10 +160,12 @@ def _origins(run: Run) -> list[Origin]:
         if doc.name not in run.scenario.filling.fills:
             continue
         estimate = run.filled.get(doc.name)
-        if estimate is None:
+        if estimate is not None:
+            origin = (estimate.basis, BASIS[estimate.basis], estimate.note)
+        elif doc.name in typed:
             origin = ("typed", Text("typed", "手动输入"), Text("Your own number.", "你输入的数值。"))
         else:
-            origin = (estimate.basis, BASIS[estimate.basis], estimate.note)
+            origin = ("default", Text("default", "默认值"), SILENT)
         rows.append(Origin(doc.title, f"{number(_float(values[doc.name]), 6)}\u2009ms", *origin))
     return rows
 
@@ -187,10 +195,11 @@ def _legend(runs: tuple[Run, ...]) -> dict[str, bool]:
 def _table(run: Run, language: Language) -> dict[str, Any]:
     labels = {operation.id: operation.label for operation in run.operations}
     several = len({stream.device for stream in run.streams}) > 1
+    comma = "，" if language == "zh" else ", "
     rows = [
         {
             "label": operation.label,
-            "lane": f"{operation.device}, {stream_name(operation.stream, language)}"
+            "lane": f"{operation.device}{comma}{stream_name(operation.stream, language)}"
             if several
             else stream_name(operation.stream, language),
             "start": moment(operation.start),

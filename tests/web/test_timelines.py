@@ -14,10 +14,13 @@ from fastapi import Request
 from fastapi.testclient import TestClient
 
 from app.core.inputs import describe
+from app.hardware.presets import DatasheetProfile, presets
 from app.main import create_app
 from app.settings import Settings
 from app.timelines import catalog
+from app.web import timeline_view
 from app.web.pages import timelines as pages
+from app.web.timeline_query import Query
 
 GOLDEN: list[dict[str, Any]] = yaml.safe_load(
     (Path(__file__).parent.parent / "golden" / "timelines.yaml").read_text(encoding="utf-8")
@@ -278,3 +281,32 @@ def test_a_large_schedule_says_how_much_its_table_leaves_out(site: TestClient) -
     text = site.get("/timelines/gtp-chain?layers=300&pass=step").text
 
     assert "Further blocks: 1200" in text
+
+
+class Silent(DatasheetProfile):
+    """Hardware that knows how fast its links are and nothing of matrix multiplication."""
+
+    @property
+    def flop_per_second(self) -> float | None:
+        return None
+
+
+def test_a_duration_the_hardware_is_silent_about_is_not_called_typed() -> None:
+    silent = Silent(presets()["h100-sxm"].sheet)
+
+    def word(raw: dict[str, str]) -> str:
+        run = catalog.run("gtp-chain", {"profile": silent.key, **raw}, profiles={silent.key: silent})
+        origins = timeline_view.view((run,), Query(raw={"profile": silent.key, **raw}), "en")["origins"]
+        return next(origin.word.en for origin in origins if origin.title.en == "Forward GEMM")
+
+    assert word({}) == "default"
+    assert word({"gemm": "2"}) == "typed"
+
+
+def test_chinese_reasons_are_written_as_chinese(site: TestClient) -> None:
+    """What is read aloud and shown on hover, the seen word once; a Chinese lane stands right behind 的."""
+    text = site.get("/timelines/tp-layer?lang=zh").text
+
+    assert "暴露 3。GPU 0 的计算：4 到 7" in text
+    assert "GPU 0 的 TP 通信：" in text
+    assert "。 " not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)

@@ -209,7 +209,7 @@ SCENARIO = Scenario(
             "Reduce-scatter, n-1 steps: each rank sends one chunk to its right neighbour, which adds its own.",
             "reduce-scatter，n-1 步：每个 rank 把一块发给右邻居，右邻居加上自己的那一块。",
         ),
-        Text("Then rank r holds the finished chunk r+1 (mod n).", "之后 rank r 持有算完的第 r+1(mod n)块。"),
+        Text("Then rank r holds the finished chunk (r+1) mod n.", "之后 rank r 持有算完的第 (r+1) mod n 块。"),
         Text(
             "All-gather, n-1 steps: the finished chunks travel on, without adding.",
             "all-gather，n-1 步：算完的块继续向右传，不再相加。",

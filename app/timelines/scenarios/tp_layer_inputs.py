@@ -148,7 +148,7 @@ class TpLayerShape(Inputs):
         title=Text("GEMM efficiency", "GEMM 效率"),
         help=Text(
             "Share of the datasheet peak that GEMMs reach; measured rates are not scaled.",
-            "GEMM 达到规格书峰值的比例；实测速率不再折算。",
+            "GEMM 达到数据手册峰值的比例；实测速率不再折算。",
         ),
         minimum=0.01,
         maximum=1,

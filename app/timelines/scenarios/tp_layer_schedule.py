@@ -97,7 +97,7 @@ class _Builder:
                     f"AR {place + 1}",
                     Text(
                         f"Forward all-reduce: sums the {name}'s partial outputs (g).",
-                        f"前向 all-reduce(g)：把 {name} 的部分和相加。",
+                        f"前向 all-reduce（g）：把 {name} 的部分和相加。",
                     ),
                 )
             self.last = [end]
@@ -124,7 +124,7 @@ class _Builder:
         )
         reduce = Text(
             f"Backward all-reduce: sums the input gradients of {linear} (f).",
-            f"反向 all-reduce(f)：把 {linear} 的输入梯度相加。",
+            f"反向 all-reduce（f）：把 {linear} 的输入梯度相加。",
         )
         weight = Text(
             f"Weight gradient of {linear}: nothing that follows in this layer needs it.",
