@@ -30,6 +30,7 @@ PAGES = (
     "/nowhere",
 )
 HALF_WIDTH = re.compile(r"[\u4e00-\u9fff][,:;?!](?![A-Za-z0-9_/=&])")
+HALF_PARENTHESIS = re.compile(r"[(](?=[\u4e00-\u9fff])")
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=str)
@@ -95,8 +96,9 @@ def test_pages_have_one_title_one_heading_and_a_main_landmark(read: Callable[[st
 @pytest.mark.parametrize("path", PAGES)
 def test_chinese_pages_use_chinese_punctuation(read: Callable[[str, str], str], path: str) -> None:
     prose = re.sub(r"<[^>]+>", "", read(path, "zh"))
+    hits = [*HALF_WIDTH.finditer(prose), *HALF_PARENTHESIS.finditer(prose)]
 
-    found = [prose[max(0, hit.start() - 12) : hit.end() + 12] for hit in HALF_WIDTH.finditer(prose)]
+    found = [prose[max(0, hit.start() - 12) : hit.end() + 12] for hit in hits]
 
     assert found == []
 
