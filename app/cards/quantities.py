@@ -196,7 +196,7 @@ def _factor(match: re.Match[str]) -> float:
 
 
 def _unit(text: str) -> tuple[Unit | None, str]:
-    """The unit that `text` is, with an optional count word before it (亿字节)."""
+    """The unit that `text` is, with an optional count word before it, as in 亿字节."""
     name = re.sub(r"\s*/\s*", "/", text.strip().rstrip(".。").rstrip())
     if not name:
         return None, ""
