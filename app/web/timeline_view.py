@@ -160,6 +160,7 @@ def _origins(run: Run, *, typed: Mapping[str, str]) -> list[Origin]:
         if doc.name not in run.scenario.filling.fills:
             continue
         estimate = run.filled.get(doc.name)
+        origin: tuple[str, Text, Text]
         if estimate is not None:
             origin = (estimate.basis, BASIS[estimate.basis], estimate.note)
         elif doc.name in typed:

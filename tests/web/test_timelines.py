@@ -296,7 +296,8 @@ def test_a_duration_the_hardware_is_silent_about_is_not_called_typed() -> None:
 
     def word(raw: dict[str, str]) -> str:
         run = catalog.run("gtp-chain", {"profile": silent.key, **raw}, profiles={silent.key: silent})
-        origins = timeline_view.view((run,), Query(raw={"profile": silent.key, **raw}), "en")["origins"]
+        shown = timeline_view.view((run,), Query(raw={"profile": silent.key, **raw}), "en")
+        origins: list[timeline_view.Origin] = shown["origins"]
         return next(origin.word.en for origin in origins if origin.title.en == "Forward GEMM")
 
     assert word({}) == "default"
