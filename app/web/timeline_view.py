@@ -111,6 +111,7 @@ def view(runs: tuple[Run, ...], query: Query, language: Language) -> dict[str, A
         "address": address(first.slug, query_string),
         "query_string": query_string,
         "zooms": _zooms(query, first),
+        "zoom": f"{query.zoom:g}",
         "markdown": _markdown(first, query, embed_id),
         "time": time,
     }

@@ -34,6 +34,18 @@ document.addEventListener("theme", (event) => {
   }
 });
 
+/* A live form changes the address after the page was written: the other language takes over what stands there now. */
+for (const link of document.querySelectorAll(".switch a[hreflang]")) {
+  const follow = () => {
+    const here = new URL(window.location.href);
+    const there = new URL(link.href);
+    if (here.pathname !== there.pathname) return;
+    here.searchParams.set("lang", there.searchParams.get("lang"));
+    link.href = here.pathname + here.search + here.hash;
+  };
+  for (const event of ["pointerdown", "focus", "click"]) link.addEventListener(event, follow);
+}
+
 /* A request that got no answer at all: say so where every message stands. */
 document.addEventListener("htmx:sendError", () => {
   const chinese = document.documentElement.lang.startsWith("zh");

@@ -121,6 +121,26 @@ def test_a_change_redraws_and_stands_in_the_address(page: Page) -> None:
     assert clock(page) == 4
 
 
+def test_a_change_survives_the_switch_of_the_language(page: Page) -> None:
+    opened(page)
+    page.fill("#input-layers", "6")
+    expect(page).to_have_url(re.compile("layers=6"))
+    page.get_by_role("link", name="中文").click()
+
+    expect(page.locator("#input-layers")).to_have_value("6")
+    expect(page.locator("html")).to_have_attribute("lang", "zh-Hans")
+
+
+def test_a_chosen_zoom_stays_when_the_figure_is_redrawn(page: Page) -> None:
+    opened(page)
+    page.get_by_role("link", name="2×").click()
+    expect(page).to_have_url(re.compile("zoom=2"))
+    page.fill("#input-layers", "6")
+
+    expect(page).to_have_url(re.compile("layers=6.*zoom=2"))
+    expect(page.locator(".timeline-zoom [aria-current]")).to_have_text("2×")
+
+
 def test_what_was_open_stays_open_when_the_figure_is_redrawn(page: Page) -> None:
     opened(page)
     page.get_by_text("The same as a table").click()

@@ -61,6 +61,16 @@ def test_a_changed_choice_brings_only_the_plan(client: TestClient) -> None:
     assert "<html" not in answer.text
 
 
+def test_a_plan_without_an_operation_is_no_plan(client: TestClient) -> None:
+    """The form sends a blank one along, so that none chosen differs from none named."""
+    answer = client.get("/bench?operation=&preset=quick&ranks=2", headers={"HX-Request": "true"})
+
+    assert answer.status_code == 422
+    assert "Choose at least one operation." in answer.text
+    assert 'type="hidden" name="operation" value=""' in client.get("/bench").text
+    assert client.get("/bench?operation=&operation=all_reduce", headers={"HX-Request": "true"}).status_code == 200
+
+
 def test_starting_leads_to_the_page_of_a_waiting_run(client: TestClient, store: RunStore) -> None:
     answer = client.post("/bench/runs", data=CHOICE, follow_redirects=False)
 

@@ -49,7 +49,7 @@ def index(
     backend: str = "auto",
 ) -> Response:
     """The form with the command it stands for, and all runs."""
-    chosen = list(catalog.OPERATIONS) if operation is None else operation
+    chosen = list(catalog.OPERATIONS) if operation is None else _named(operation)
     form = bench_form.read(preset=preset, ranks=ranks, operations=chosen, backend=backend)
     return _index(request, form, status=422 if form.problems and render.is_fragment(request) else 200)
 
@@ -64,7 +64,7 @@ def start(
 ) -> Response:
     """A new run waits for the runner; the answer leads to its page."""
     require_owner(request)
-    form = bench_form.read(preset=preset, ranks=ranks, operations=operation or [], backend=backend)
+    form = bench_form.read(preset=preset, ranks=ranks, operations=_named(operation or []), backend=backend)
     if form.spec is None:
         return _index(request, form, status=422)
     if not has_torch():
@@ -228,6 +228,11 @@ def _index(request: Request, form: Form, *, status: int) -> Response:
         runs=run_store(services(request)).newest(),
         view=bench_view,
     )
+
+
+def _named(operations: list[str]) -> list[str]:
+    """Without the blank one that the form always sends, so that none chosen differs from none asked for."""
+    return [operation for operation in operations if operation]
 
 
 def _summon(request: Request) -> None:

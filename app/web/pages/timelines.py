@@ -66,10 +66,14 @@ def show(request: Request, slug: str) -> Response:
 
 @router.get("/timelines/{slug}/figure")
 def figure_alone(request: Request, slug: str) -> Response:
-    """The picture of a figure without its tools, for another zoom."""
-    query = read(request, find(slug))
+    """The picture of a figure without its tools, for another zoom; on its own page the address takes the zoom over."""
+    scenario = find(slug)
+    query = read(request, scenario)
     runs = timeline_figure.run(request, slug, query)
-    return HTMLResponse(timeline_figure.html(request, runs, query, block="stage"))
+    response = HTMLResponse(timeline_figure.html(request, runs, query, block="stage"))
+    if not query.embed:
+        response.headers["HX-Replace-Url"] = address(slug, canonical(scenario, query))
+    return response
 
 
 @router.get("/timelines/{slug}/figure.svg")

@@ -130,7 +130,7 @@ export class Explainer {
     if (about.isGap) lines.push(["strong", words.gap], ["div", about.why]);
     else {
       lines.push(["strong", about.label]);
-      const times = `${words.start} ${written(about.start)}, ${words.duration} ${written(about.end - about.start)}\u2009ms`;
+      const times = `${words.start} ${written(about.start)}${words.comma}${words.duration} ${written(about.end - about.start)}\u2009ms`;
       lines.push(["span", times], ["span", this.waited(about)], ["div", about.detail]);
     }
     this.tip.replaceChildren(
@@ -181,6 +181,6 @@ export class Explainer {
     const about = this.known(part);
     this.now.textContent = about.isGap
       ? about.why
-      : `${about.label} · ${written(about.start)}–${written(about.end)}\u2009ms · ${this.waited(about)}. ${about.detail}`;
+      : `${about.label} · ${written(about.start)}–${written(about.end)}\u2009ms · ${this.waited(about)}${this.words.stop}${about.detail}`;
   }
 }
