@@ -80,8 +80,9 @@ def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     raise TimeoutError(log.read_text())
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """One Chromium per module: while Playwright runs, its event loop keeps other modules' `asyncio.run` from working."""
     executable = os.environ.get("RINGSIDE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     assert executable, "the browser tests need Chromium: apt-get install chromium"
     with sync_playwright() as playwright:
