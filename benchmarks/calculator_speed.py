@@ -22,7 +22,11 @@ GOAL_MS = 5.0
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         app = create_app(Settings(data=Path(folder), watch_content=False))
-        app.add_api_route("/api/empty", dict)
+
+        @app.get("/api/empty")
+        def empty() -> dict[str, str]:
+            return {}
+
         with TestClient(app, base_url="http://127.0.0.1") as client:
             for slug in catalog.calculators():
                 _report(client, slug)
