@@ -57,8 +57,7 @@ def _with_spoken_answer(card: Card, spoken: str) -> Card:
     faces: dict[Language, Face] = {}
     for language, face in card.faces.items():
         assert isinstance(face, Basic)
-        back = "\n\n".join(part for part in (spoken, face.back if language != "en" else "") if part)
-        faces[language] = Basic(face.front, back)
+        faces[language] = Basic(face.front, "" if language == "en" else face.back, spoken)
     return Card(card.id, card.kind, card.question, card.topic, card.group, faces)
 
 

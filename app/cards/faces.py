@@ -27,7 +27,7 @@ class Renderer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One card as the learner sees it. `front` and `back` are safe HTML.
+    """One card as the learner sees it. `front`, `back` and `spoken` (English, above the back) are safe HTML.
 
     `is_true` is set for a claim to be judged; `drill` and `reading` for an exercise.
     """
@@ -36,6 +36,7 @@ class Shown:
     prompt: Text
     front: str
     back: str
+    spoken: str = ""
     is_true: bool | None = None
     drill: Drill | None = None
     reading: Reading | None = None
@@ -79,7 +80,9 @@ def face_of(card: Card, *, question: Question, renderer: Renderer, language: Lan
 
     match face:
         case Basic():
-            return Shown(card, prompt, html(face.front), html(face.back))
+            spoken = renderer.block(face.spoken, question=question, language="en") if face.spoken else ""
+            back = html(face.back) if face.back else ""
+            return Shown(card, prompt, html(face.front), back, spoken=_with_full_links(spoken, card))
         case Hidden():
             front = renderer.cloze_front(face.must, face.key, question=question, language=language)
             back = renderer.cloze_back(face.must, face.key, question=question, language=language)

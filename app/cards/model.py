@@ -48,10 +48,11 @@ GRADE_TITLES: Mapping[Grade, Text] = {
 
 @dataclass(frozen=True, slots=True)
 class Basic:
-    """A front and a back, as Markdown."""
+    """A front and a back, as Markdown. `spoken` is English in every language and stands above the back."""
 
     front: str
     back: str
+    spoken: str = ""
 
 
 @dataclass(frozen=True, slots=True)

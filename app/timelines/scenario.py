@@ -111,7 +111,10 @@ def estimate_gemm(flops: float, profile: Profile, *, efficiency: float) -> Estim
         return None
     measured = profile.kind == "measured"
     note = (
-        Text("From the GEMM rate measured in this run.", "按这次实测的 GEMM 速率换算。")
+        Text(
+            "The FLOPs of this shape over the GEMM rate this run measured.",
+            "用此形状的 FLOPs 除以这次实测的 GEMM 速率。",
+        )
         if measured
         else Text(
             "From the dense peak of the datasheet times the efficiency; real GEMMs reach less than the peak.",

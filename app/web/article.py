@@ -42,8 +42,9 @@ class Article:
 
     def title(self) -> Markup:
         """The title, with names such as ZeRO-3 kept on one line."""
-        html = self.inline(self.page.title)
-        return html if "<" in html else Markup(_NAME.sub(r'<span class="keep">\g<0></span>', html))  # noqa: S704
+        # A plain string: `re.sub` on a Markup joins its pieces as Markup and escapes them.
+        html = str(self.inline(self.page.title))
+        return Markup(html if "<" in html else _NAME.sub(r'<span class="keep">\g<0></span>', html))  # noqa: S704
 
     def english(self, markdown: str) -> Markup:
         """The spoken answer, which is English on both pages."""

@@ -21,6 +21,8 @@ from app.cards.model import UNSEEN, Card, CardState, Grade
 from app.cards.queue import Plan, Scope
 from app.cards.schedule import Outcome
 from app.cards.store import CardStore
+from app.core.errors import NotFound
+from app.core.i18n import Text
 from app.web.learner import calendar_of, learner_of
 from app.web.services import services
 
@@ -106,8 +108,18 @@ class CardView:
 
 
 def desk_of(request: Request, *, topic: str = "", question: str = "", session: str = "") -> Desk:
-    """The desk for this request. `session` is the stamp of when the session began; today, where there is none."""
+    """The desk for this request. `session` is the stamp of when the session began; today, where there is none.
+
+    Raises NotFound for a question or a topic that does not exist.
+    """
     made = services(request)
+    if question:
+        made.library.question(question)
+    if topic and topic not in {known.slug for known in made.library.topics}:
+        raise NotFound(
+            Text(f"There is no topic {topic!r}.", f"没有名为 {topic!r} 的专题。"),
+            remedy=Text("The quiz page lists the topics.", "自测页列出了所有专题。"),
+        )
     calendar = calendar_of(request)
     now = made.clock()
     begin = calendar.start(calendar.day(now))

@@ -128,8 +128,8 @@ def test_the_answer_is_english_in_both_languages_and_chinese_adds_a_gloss(cut: C
     assert isinstance(english, Basic)
     assert isinstance(chinese, Basic)
 
-    assert english.back == "A ring sends two times n minus one over n."
-    assert chinese.back.startswith(english.back)
+    assert english.spoken == chinese.spoken == "A ring sends two times n minus one over n."
+    assert english.back == ""
     assert "每个 rank" in chinese.back
 
 

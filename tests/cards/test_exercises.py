@@ -144,7 +144,16 @@ def test_every_card_has_a_front_and_a_back(deck: Deck, language: Language) -> No
     for card in deck.by_id:
         shown = show(deck, card, language=language)
 
-        assert shown.drill or shown.reading or (shown.front and shown.back), card
+        assert shown.drill or shown.reading or (shown.front and (shown.back or shown.spoken)), card
+
+
+def test_the_spoken_answer_is_english_and_its_gloss_is_not(deck: Deck) -> None:
+    """They stand apart, so that a screen reader changes its voice between them."""
+    shown = show(deck, "ring/answer", language="zh")
+
+    assert "A ring sends" in shown.spoken
+    assert "A ring sends" not in shown.back
+    assert "每个 rank" in shown.back
 
 
 def test_a_gap_is_empty_on_the_front_and_filled_on_the_back(deck: Deck) -> None:

@@ -18,6 +18,7 @@ PAGES = (
     "/study",
     "/study/parallelism",
     "/study/parallelism/gtp",
+    "/study/communication/tp-communication",
     "/search?q=ring",
     "/quiz",
     "/progress",
@@ -66,6 +67,16 @@ def test_pages_hold_no_inline_script_or_style(read: Callable[[str, str], str], p
     assert not re.search(r"<[^>]+\sstyle=", text)
     assert not re.search(r"<[^>]+\son[a-z]+=", text)
     assert not re.search(r"<script(?![^>]*(?:\bsrc=|application/json))[^>]*>", text)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_show_no_markup_as_text(read: Callable[[str, str], str], path: str, language: str) -> None:
+    """HTML that was escaped a second time, or a template expression that was never filled in."""
+    html = re.sub(r"<script.*?</script>", "", read(path, language), flags=re.DOTALL)
+
+    assert not re.search(r"&lt;/?(?:span|a|div|p|strong|em|sup|code|table|svg)\b", html)
+    assert "{{" not in html
 
 
 @pytest.mark.parametrize("path", PAGES)

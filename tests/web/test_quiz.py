@@ -630,3 +630,11 @@ def edit(content: Path, old: str, new: str) -> None:
 
 def refresh(client: TestClient) -> None:
     assert client.app.state.services.library.refresh()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("address", ["/quiz?question=typo", "/quiz/card?question=typo", "/quiz/card?topic=typo"])
+def test_a_question_or_topic_that_does_not_exist_is_said_so(client: TestClient, address: str) -> None:
+    answer = client.get(address)
+
+    assert answer.status_code == 404
+    assert "typo" in answer.text

@@ -93,7 +93,7 @@ export class Explainer {
   key(event) {
     const part = event.target.closest(PART);
     if (!part || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Enter") this.say(part);
+    if (event.key === "Enter" || (event.key === " " && part.dataset.gap !== undefined)) this.say(part);
     else if (event.key === "Escape") this.hide();
     else if (event.key.startsWith("Arrow") || event.key === "Home" || event.key === "End") this.walk(part, event.key);
     else return;

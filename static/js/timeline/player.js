@@ -75,7 +75,8 @@ export class Player {
       Home: () => this.seek(0),
       End: () => this.seek(this.makespan),
     }[event.key];
-    if (!action || (onPart && event.key !== " ")) return;
+    /* Arrows walk from part to part there, and space presses a gap, which is a button. */
+    if (!action || (onPart && (event.key !== " " || onPart.dataset.gap !== undefined))) return;
     event.preventDefault();
     action();
   }
