@@ -1,4 +1,4 @@
-"""`/`: what to do now. Today's cards, the question read last, the doors for a first visit, the map of topics."""
+"""`/`: what to do now. Today's cards, the days to the interview, the question read last, the doors for a first visit, the map of topics."""
 
 from fastapi import APIRouter, Request
 from markupsafe import Markup
@@ -8,6 +8,7 @@ from app.content.library import Broken, Library
 from app.content.model import Question
 from app.core.errors import NotFound
 from app.web import render
+from app.web.interview import interview
 from app.web.language import language_of
 from app.web.last_read import last_read
 from app.web.pages import timelines
@@ -34,6 +35,7 @@ def home(request: Request) -> HTMLResponse:
         request,
         "home.html",
         today=now,
+        interview=interview(request),
         started=started,
         live=None if started else _live(request),
         titles=titles,
