@@ -5,6 +5,7 @@ Progress and messages go to standard error. Rows that were measured are printed 
 those of the Bench page, where it can be compared and drive calculators and timelines; `--no-keep` leaves no trace.
 """
 
+import math
 import signal
 import sys
 from collections.abc import Sequence
@@ -171,7 +172,9 @@ def _summarize(result: "RunResult") -> None:
             continue
         for piece in fit.pieces:
             reach = f"{piece.low_bytes:.0f}..{piece.high_bytes:.0f} B"
-            rates = f"alpha {piece.alpha * 1e6:.1f} us, beta {piece.beta / 1e9:.3f} GB/s"
+            # Where the time does not grow with the size, there is no rate to tell.
+            slope = f"beta {piece.beta / 1e9:.3f} GB/s" if math.isfinite(piece.beta) else "flat"
+            rates = f"alpha {piece.alpha * 1e6:.1f} us, {slope}"
             print(f"# fit {name} {reach}: {rates}, residual {(fit.residual or 0) * 100:.1f} %")
 
 

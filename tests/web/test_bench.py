@@ -253,6 +253,16 @@ def test_runs_compare_by_size_with_a_datasheet_line(client: TestClient, store: R
     assert page.count("<tr>") == same.count("<tr>")
 
 
+def test_a_deleted_run_does_not_take_the_others_out_of_a_comparison(client: TestClient, store: RunStore) -> None:
+    ended(store)
+
+    answer = client.get("/bench/compare?runs=1,77")
+
+    assert answer.status_code == 200
+    assert "No longer there: run 77." in answer.text
+    assert "Run 1" in answer.text
+
+
 def test_a_good_run_is_a_hardware_profile(client: TestClient, store: RunStore) -> None:
     ended(store)
     ended(store, "crashed")

@@ -19,6 +19,8 @@ from app.bench.launchers import local
 from app.bench.launchers.diagnosis import INSTALL_TORCH
 from app.bench.runner import has_torch, summon
 from app.bench.runs import Run
+from app.bench.store import RunStore
+from app.bench.wire import Row
 from app.core.errors import Conflict, NotFound, Unavailable
 from app.core.i18n import Language, Text
 from app.hardware.fit import fit_rows
@@ -167,7 +169,7 @@ def compare(
     """Several runs side by side: bus bandwidth and time by size for one operation."""
     store = run_store(services(request))
     ids = _ids(runs or [])
-    found = [(store.get(run_id), store.rows(run_id)) for run_id in ids[:MAXIMUM_COMPARED]]
+    found, gone = _found(store, ids[:MAXIMUM_COMPARED])
     measured = list(dict.fromkeys(row.operation for _, rows in found for row in rows))
     chosen = operation if operation in measured or not measured else measured[0]
     tables = [(run, {row.size_bytes: row for row in rows if row.operation == chosen}) for run, rows in found]
@@ -184,6 +186,7 @@ def compare(
         datasheet=sheet,
         datasheets=presets(),
         left_out=max(0, len(ids) - MAXIMUM_COMPARED),
+        gone=gone,
         chart=bench_view.compare_chart(groups, datasheet=sheet, language=language_of(request)) if groups else None,
         view=bench_view,
     )
@@ -260,6 +263,17 @@ def _ids(texts: list[str]) -> list[int]:
     """The run ids of `runs=1,2` and of `runs=1&runs=2`."""
     parts = [part.strip() for text in texts for part in text.split(",")]
     return list(dict.fromkeys(int(part) for part in parts if part.isdecimal() and len(part) <= 9))
+
+
+def _found(store: RunStore, ids: list[int]) -> tuple[list[tuple[Run, tuple[Row, ...]]], list[int]]:
+    """The runs with their rows, and the ids of those that are no longer there."""
+    found, gone = [], []
+    for run_id in ids:
+        try:
+            found.append((store.get(run_id), store.rows(run_id)))
+        except NotFound:
+            gone.append(run_id)
+    return found, gone
 
 
 def _name(run: Run, language: Language) -> str:
