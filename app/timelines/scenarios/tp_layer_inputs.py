@@ -6,7 +6,8 @@ from typing import Literal
 from pydantic import model_validator
 
 from app.core.i18n import Text
-from app.core.inputs import InputProblem, Inputs, choice, rational, real, switch, whole
+from app.core.inputs import InputProblem, Inputs, choice, rational, switch, whole
+from app.timelines import shape_fields
 
 Pass = Literal["forward", "backward", "both"]
 
@@ -117,39 +118,13 @@ class TpLayerShape(Inputs):
     feed_forward_size: int = whole(
         32768, title=Text("MLP width", "MLP 中间维度"), help=Text("Usually 4h.", "通常是 4h。"), maximum=10**7
     )
-    sequence_length: int = whole(
-        4096,
-        title=Text("Sequence length s", "序列长度 s"),
-        help=Text("Tokens of one sample.", "一个样本的 token 数。"),
-        maximum=10**7,
-    )
-    micro_batch_size: int = whole(
-        1,
-        title=Text("Micro-batch size b", "micro-batch 大小 b"),
-        help=Text("Samples of one rank.", "每个 rank 的样本数。"),
-        maximum=10**6,
-    )
+    sequence_length: int = shape_fields.sequence_length()
+    micro_batch_size: int = shape_fields.micro_batch_size()
     tensor_parallel_size: int = whole(
         8,
         title=Text("TP size t", "TP 大小 t"),
         help=Text("Ranks that share the layer.", "共同计算这一层的 rank 数。"),
         maximum=10**5,
     )
-    element_bytes: float = real(
-        2,
-        title=Text("Bytes per element", "每元素字节数"),
-        help=Text("bf16: 2, fp32: 4.", "bf16 为 2，fp32 为 4。"),
-        unit="bytes",
-        minimum=0.25,
-        maximum=8,
-    )
-    gemm_efficiency: float = real(
-        1,
-        title=Text("GEMM efficiency", "GEMM 效率"),
-        help=Text(
-            "Share of the datasheet peak that GEMMs reach; measured rates are not scaled.",
-            "GEMM 达到数据手册峰值的比例；实测速率不再折算。",
-        ),
-        minimum=0.01,
-        maximum=1,
-    )
+    element_bytes: float = shape_fields.element_bytes()
+    gemm_efficiency: float = shape_fields.gemm_efficiency()
