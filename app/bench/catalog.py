@@ -63,7 +63,7 @@ PRESETS: Mapping[str, Preset] = {
     "quick": Preset(
         title=Text("Quick", "快速"),
         note=Text("Nine sizes, short batches: to see that it works.", "九个大小，批次短：用来确认能跑通。"),
-        seconds=20,
+        seconds=25,
         sizes=_sizes(4),
         budget_seconds=0.14,
         warm_up_seconds=0.1,
@@ -73,7 +73,7 @@ PRESETS: Mapping[str, Preset] = {
     "standard": Preset(
         title=Text("Standard", "标准"),
         note=Text("Every power of two: good enough to compute with.", "每个 2 的幂：足以用来计算。"),
-        seconds=60,
+        seconds=70,
         sizes=_sizes(2),
         budget_seconds=0.3,
         warm_up_seconds=0.3,
@@ -83,7 +83,7 @@ PRESETS: Mapping[str, Preset] = {
     "full": Preset(
         title=Text("Full", "完整"),
         note=Text("Long batches and warm-up: the steadiest figures.", "批次与预热都更长：数字最稳。"),
-        seconds=180,
+        seconds=200,
         sizes=_sizes(2),
         budget_seconds=1.2,
         warm_up_seconds=1.0,

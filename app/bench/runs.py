@@ -11,8 +11,9 @@ from typing import Literal, get_args
 
 from app.bench import process
 from app.bench.process import ProcessId
+from app.bench.result import RunResult
 from app.bench.spec import RunSpec
-from app.bench.wire import Environment, Gemm, Problem, RankStarted, Row, RunResult
+from app.bench.wire import Environment, Gemm, Problem, RankStarted, Row
 from app.core.i18n import Text
 
 Status = Literal[

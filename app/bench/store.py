@@ -12,9 +12,10 @@ from sqlalchemy import Connection, RowMapping, func, select
 
 from app.bench.codec import build, plain
 from app.bench.process import ProcessId
+from app.bench.result import RunResult
 from app.bench.runs import ACTIVE, USABLE, Progress, Run, Status
 from app.bench.spec import RunSpec
-from app.bench.wire import Environment, Gemm, Problem, RankStarted, Row, RunResult
+from app.bench.wire import Environment, Gemm, Problem, RankStarted, Row
 from app.core.db import Database
 from app.core.errors import Conflict, NotFound
 from app.core.i18n import Text

@@ -18,6 +18,7 @@ from app.bench import process, verdict
 from app.bench.launchers.model import Commands
 from app.bench.launchers.package import prepare
 from app.bench.process import ProcessId
+from app.bench.result import RunResult
 from app.bench.runs import Progress, Run, process_of
 from app.bench.store import RunStore
 from app.bench.tail import Tail
@@ -30,7 +31,6 @@ from app.bench.wire import (
     Problem,
     RankStarted,
     Row,
-    RunResult,
     decode_all,
 )
 from app.bench.wire import Progress as ProgressEvent

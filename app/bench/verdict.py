@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from app.bench.result import RunResult
 from app.bench.runs import Status
-from app.bench.wire import Problem, RunResult
+from app.bench.wire import Problem
 from app.core.units import binary_bytes
 
 Reason = Literal["exited", "stopped", "silent", "too_long", "flood"]

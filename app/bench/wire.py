@@ -2,20 +2,17 @@
 
 A line is one event, at most `MAXIMUM_LINE` bytes, written by one `os.write`, so lines of several ranks never mix.
 Anything else on the stream (a library's print, a launcher's banner) is log text, never an error: `decode_all` reads a
-line whatever it holds. `RunResult` gathers what came out; the store keeps it and `app.hardware` fits from it. What to
-run is `app.bench.spec.RunSpec`; what a `Problem` means to a person stands in `app/bench/launchers/diagnosis.py`.
+line whatever it holds. `app.bench.result.RunResult` gathers what came out. What to run is `app.bench.spec.RunSpec`; what a `Problem` means to a person stands in `app/bench/launchers/diagnosis.py`.
 Stdlib only and Python 3.10, because this file ships to the node.
 """
 
-import dataclasses
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from app.bench.codec import Malformed, build, plain
-from app.bench.spec import RunSpec
 
 SCHEMA = 1
 MAXIMUM_LINE = 4096
@@ -196,57 +193,6 @@ Event = RankStarted | Hello | Phase | Progress | Row | Gemm | Heartbeat | Proble
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
 _MARK = '{"ringside":'
 _DECODER = json.JSONDecoder()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
-    """What a run brought so far; `add` grows it event by event, so partial results are results."""
-
-    spec: RunSpec
-    environment: Environment | None = None
-    started: tuple[RankStarted, ...] = ()
-    rows: tuple[Row, ...] = ()
-    gemm: Gemm | None = None
-    problems: tuple[Problem, ...] = ()
-    drift_percent: float | None = None
-    finished: bool = False
-
-    def add(self, event: Event | LogText) -> "RunResult":
-        """This result with what `event` adds to it."""
-        if isinstance(event, Hello):
-            return dataclasses.replace(self, environment=event.environment)
-        if isinstance(event, RankStarted):
-            return dataclasses.replace(self, started=(*self.started, event))
-        if isinstance(event, Row):
-            return dataclasses.replace(self, rows=(*self.rows, event))
-        if isinstance(event, Gemm):
-            return dataclasses.replace(self, gemm=event)
-        if isinstance(event, Problem):
-            return dataclasses.replace(self, problems=(*self.problems, event))
-        if isinstance(event, Done):
-            return dataclasses.replace(self, finished=True, drift_percent=event.drift_percent)
-        return self
-
-    def add_all(self, events: Iterable[Event | LogText]) -> "RunResult":
-        """This result with what all `events` add to it."""
-        result = self
-        for event in events:
-            result = result.add(event)
-        return result
-
-    @property
-    def has_wrong_values(self) -> bool:
-        """Whether validation found a wrong element; such a run must never feed a model."""
-        return any(half is not None and half.wrong for row in self.rows for half in (row.out_of_place, row.in_place))
-
-    def to_json(self) -> dict[str, Any]:
-        """The result as a JSON object."""
-        return dict(plain(self))
-
-    @classmethod
-    def from_json(cls, raw: object) -> "RunResult":
-        """The result a JSON object holds. Raises ValueError."""
-        return build(cls, raw)
 
 
 def encode(event: Event) -> bytes:

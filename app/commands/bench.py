@@ -21,9 +21,10 @@ from app.core.clock import utc_now
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from app.bench.result import RunResult
     from app.bench.runs import Status
     from app.bench.spec import RunSpec
-    from app.bench.wire import Event, LogText, Row, RunResult
+    from app.bench.wire import Event, LogText, Row
 
 
 class Keep(Protocol):
@@ -56,7 +57,7 @@ class BackendName(StrEnum):
 def command(
     *,
     ranks: Annotated[int, typer.Option(help="Ranks to start; on GPUs at most one per GPU.", min=1, max=1024)] = 2,
-    preset: Annotated[PresetName, typer.Option(help="quick: 20 s, standard: 1 min, full: 3 min.")] = PresetName.quick,
+    preset: Annotated[PresetName, typer.Option(help="quick: 25 s, standard: 70 s, full: 200 s.")] = PresetName.quick,
     backend: Annotated[BackendName, typer.Option(help="auto takes NCCL where GPUs are.")] = BackendName.auto,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     hide_host: Annotated[bool, typer.Option(help="Mask host names in the output.")] = False,
@@ -87,7 +88,7 @@ def run(spec: "RunSpec", folder: Path, *, as_json: bool, keep: "Keep | None" = N
     from app.bench.launchers.local import launcher
     from app.bench.launchers.package import prepare
     from app.bench.launchers.session import Session
-    from app.bench.wire import RunResult
+    from app.bench.result import RunResult
 
     began = utc_now()
     prepare(folder, spec)

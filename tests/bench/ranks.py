@@ -9,8 +9,8 @@ from app.bench.launchers import local
 from app.bench.launchers.package import prepare
 from app.bench.launchers.session import Session
 from app.bench.pids import start_ticks
+from app.bench.result import RunResult
 from app.bench.spec import RunSpec
-from app.bench.wire import RunResult
 
 
 def small_spec(**changes: Any) -> RunSpec:

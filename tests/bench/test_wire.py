@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from app.bench import wire
 from app.bench.codec import Malformed
+from app.bench.result import RunResult
 from app.bench.spec import MAXIMUM_RANKS, BadSpec, RunSpec
 
 
@@ -199,8 +200,8 @@ def test_a_refused_value_in_json_names_its_field() -> None:
 @settings(deadline=None)
 @given(st.lists(st.one_of([values(kind) for kind in get_args(wire.Event)]), max_size=6))
 def test_a_result_survives_json(events: list[wire.Event]) -> None:
-    result = wire.RunResult(spec=spec()).add_all(events)
+    result = RunResult(spec=spec()).add_all(events)
 
-    assert wire.RunResult.from_json(json.loads(json.dumps(result.to_json()))) == result
+    assert RunResult.from_json(json.loads(json.dumps(result.to_json()))) == result
     assert len(result.rows) == sum(isinstance(event, wire.Row) for event in events)
     assert result.finished == any(isinstance(event, wire.Done) for event in events)

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.conftest import Server
 
 RUN_MS = 180_000
-"""A quick run takes some twenty seconds on a quiet machine."""
+"""A quick run takes some 25 seconds on a quiet machine."""
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.bench.codec import plain
-from app.bench.wire import SCHEMA, RunResult
+from app.bench.result import RunResult
+from app.bench.wire import SCHEMA
 
 
 def document(result: RunResult, *, fits: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import statistics
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from app.bench.wire import Measurement, RankStarted, Row, RunResult
+from app.bench.result import RunResult
+from app.bench.wire import Measurement, RankStarted, Row
 
 _COLUMNS = ("size", "count", "type", "redop", "root")
 _HALF = ("time", "algbw", "busbw", "#wrong")

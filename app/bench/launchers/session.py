@@ -18,8 +18,9 @@ from typing import IO, Self
 from app.bench import process, verdict
 from app.bench.launchers.model import Launch
 from app.bench.process import ProcessId
+from app.bench.result import RunResult
 from app.bench.runs import Status
-from app.bench.wire import Event, Hello, LogText, Phase, Problem, Progress, RankStarted, RunResult, decode_all
+from app.bench.wire import Event, Hello, LogText, Phase, Problem, Progress, RankStarted, decode_all
 
 LOG_LINES = 40
 _MARGIN_SECONDS = 5.0

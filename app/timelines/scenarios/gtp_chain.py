@@ -52,8 +52,8 @@ SCENARIO = Scenario(
     slug="gtp-chain",
     title=Text("GTP_remat: gathering weights one layer ahead", "GTP_remat：提前一层收集权重"),
     claim=Text(
-        "Only the first all-gather of each direction is synchronous; the others hide behind the GEMMs of the layer before.",
-        "每个方向只有第一个 all-gather 是同步的，其余都藏在前一层的 GEMM 后面。",
+        "Only the first all-gather of each direction is synchronous; the others hide behind the GEMMs of the layer before, as far as they fit.",
+        "每个方向只有第一个 all-gather 是同步的，其余藏在前一层的 GEMM 后面，只要放得下。",
     ),
     rules=(
         Text(

@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from app.core.i18n import Text
 from app.core.inputs import InputProblem, Inputs, choice, rational, rationals, switch, whole
-from app.timelines import shape_fields
+from app.timelines import common_inputs
 
 MOST_DENOMINATOR_BITS = 4096
 """Exact times share one denominator; unrelated fractions by the hundred would make every addition slow."""
@@ -73,16 +73,7 @@ class GtpChainInputs(Inputs):
             "all-gather 与 reduce-scatter 按发射顺序排在同一个队列里。",
         ),
     )
-    contention: Fraction = rational(
-        1,
-        title=Text("Contention", "争用系数"),
-        help=Text(
-            "Compute beside communication takes this many times as long; 1 means it is not slowed.",
-            "与通信同时进行的计算慢到多少倍；1 表示不受影响。",
-        ),
-        minimum=1,
-        maximum=10,
-    )
+    contention: Fraction = common_inputs.contention()
     gemms: tuple[Fraction, ...] = rationals(
         title=Text("GEMM per layer", "逐层 GEMM"),
         help=Text("Unequal layers: forward GEMM times with commas.", "各层不等时：用逗号分隔的前向 GEMM 时间。"),
@@ -155,8 +146,8 @@ class GtpChainShape(Inputs):
         help=Text("Rows of the weight, before any split.", "切分之前权重的行数。"),
         maximum=10**7,
     )
-    sequence_length: int = shape_fields.sequence_length()
-    micro_batch_size: int = shape_fields.micro_batch_size()
+    sequence_length: int = common_inputs.sequence_length()
+    micro_batch_size: int = common_inputs.micro_batch_size()
     tensor_parallel_size: int = whole(
         4,
         title=Text("TP size t", "TP 大小 t"),
@@ -171,5 +162,5 @@ class GtpChainShape(Inputs):
         ),
         maximum=10**5,
     )
-    element_bytes: float = shape_fields.element_bytes()
-    gemm_efficiency: float = shape_fields.gemm_efficiency()
+    element_bytes: float = common_inputs.element_bytes()
+    gemm_efficiency: float = common_inputs.gemm_efficiency()

@@ -7,7 +7,7 @@ from pydantic import model_validator
 
 from app.core.i18n import Text
 from app.core.inputs import InputProblem, Inputs, choice, rational, switch, whole
-from app.timelines import shape_fields
+from app.timelines import common_inputs
 
 Pass = Literal["forward", "backward", "both"]
 
@@ -70,16 +70,7 @@ class TpLayerInputs(Inputs):
             "用 all-gather 与 reduce-scatter 代替每次 all-reduce。",
         ),
     )
-    contention: Fraction = rational(
-        1,
-        title=Text("Contention", "争用系数"),
-        help=Text(
-            "Compute beside communication takes this many times as long; 1 means it is not slowed.",
-            "与通信同时进行的计算慢到多少倍；1 表示不受影响。",
-        ),
-        minimum=1,
-        maximum=10,
-    )
+    contention: Fraction = common_inputs.contention()
 
     @model_validator(mode="after")
     def _weight_grad_is_a_part(self) -> "TpLayerInputs":
@@ -118,13 +109,13 @@ class TpLayerShape(Inputs):
     feed_forward_size: int = whole(
         32768, title=Text("MLP width", "MLP 中间维度"), help=Text("Usually 4h.", "通常是 4h。"), maximum=10**7
     )
-    sequence_length: int = shape_fields.sequence_length()
-    micro_batch_size: int = shape_fields.micro_batch_size()
+    sequence_length: int = common_inputs.sequence_length()
+    micro_batch_size: int = common_inputs.micro_batch_size()
     tensor_parallel_size: int = whole(
         8,
         title=Text("TP size t", "TP 大小 t"),
         help=Text("Ranks that share the layer.", "共同计算这一层的 rank 数。"),
         maximum=10**5,
     )
-    element_bytes: float = shape_fields.element_bytes()
-    gemm_efficiency: float = shape_fields.gemm_efficiency()
+    element_bytes: float = common_inputs.element_bytes()
+    gemm_efficiency: float = common_inputs.gemm_efficiency()

@@ -7,7 +7,7 @@ from pathlib import Path
 from app.bench import wire
 from app.bench.launchers.model import Launch
 from app.bench.launchers.session import Session
-from app.bench.wire import RunResult
+from app.bench.result import RunResult
 from tests.bench.ranks import small_spec
 
 PRELUDE = "import os, sys, time\nfrom app.bench.wire import *\n"

@@ -12,7 +12,8 @@ import pytest
 
 from app.bench import wire
 from app.bench.launchers.package import WORKER, prepare
-from app.bench.wire import Measurement, RunResult
+from app.bench.result import RunResult
+from app.bench.wire import Measurement
 from tests.bench.ranks import left_after, long_spec, site_packages, small_spec, start
 
 pytestmark = pytest.mark.gloo

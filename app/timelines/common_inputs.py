@@ -1,12 +1,26 @@
-"""The inputs that every scenario's `Shape` needs: the tokens of a rank, the bytes of an element, how well GEMMs run.
+"""Inputs that several scenarios and their shapes have: contention, the tokens of a rank, bytes, how well GEMMs run.
 
-Made by functions, so that each shape keeps its own order of fields.
+Made by functions, so that each form keeps its own order of fields.
 """
 
 from typing import Any
 
 from app.core.i18n import Text
-from app.core.inputs import real, whole
+from app.core.inputs import rational, real, whole
+
+
+def contention() -> Any:
+    """How much slower compute runs beside communication; 1 and more."""
+    return rational(
+        1,
+        title=Text("Contention", "争用系数"),
+        help=Text(
+            "Compute beside communication takes this many times as long; 1 means it is not slowed.",
+            "与通信同时进行的计算慢到多少倍；1 表示不受影响。",
+        ),
+        minimum=1,
+        maximum=10,
+    )
 
 
 def sequence_length() -> Any:
