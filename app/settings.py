@@ -5,6 +5,8 @@ Each can be given in the environment: `RINGSIDE_DATA`, `RINGSIDE_CONTENT`,
 Nothing else in the program reads the environment.
 """
 
+import getpass
+import tempfile
 from pathlib import Path
 from zoneinfo import available_timezones
 
@@ -43,6 +45,9 @@ class Settings(BaseSettings):
     """Whether the web app starts `ringside runner` itself when a benchmark run waits."""
     runner_idle_seconds: float = Field(300.0, ge=0)
     """How long a runner without work stays."""
+
+    locks: Path = Field(default_factory=lambda: Path(tempfile.gettempdir()) / f"ringside-{getpass.getuser()}")
+    """Where the devices of this machine are locked while a run uses them, for all data folders of this user."""
 
     @field_validator("time_zone")
     @classmethod

@@ -21,6 +21,15 @@ hypothesis_settings.register_profile("busy", deadline=None, suppress_health_chec
 hypothesis_settings.load_profile("busy")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def device_locks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Runs of these tests wait for each other, and for no other run of this user."""
+    folder = tmp_path_factory.mktemp("locks")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RINGSIDE_LOCKS", str(folder))
+        yield folder
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Settings with everything writable below the test's folder, untouched by the environment."""

@@ -26,7 +26,16 @@ OPERATIONS: Mapping[Operation, OperationTitle] = {
     "all_reduce": OperationTitle(Text("All-reduce", "All-reduce（全归约）"), r"2(n-1)/n"),
     "all_gather": OperationTitle(Text("All-gather", "All-gather（全收集）"), r"(n-1)/n"),
     "reduce_scatter": OperationTitle(Text("Reduce-scatter", "Reduce-scatter（归约散发）"), r"(n-1)/n"),
+    "all_to_all": OperationTitle(Text("All-to-all", "All-to-all（全交换）"), r"(n-1)/n"),
+    "broadcast": OperationTitle(Text("Broadcast", "Broadcast（广播）"), r"1"),
+    "reduce": OperationTitle(Text("Reduce", "Reduce（归约）"), r"1"),
+    "gather": OperationTitle(Text("Gather", "Gather（收集）"), r"(n-1)/n"),
+    "scatter": OperationTitle(Text("Scatter", "Scatter（散发）"), r"(n-1)/n"),
+    "send_recv": OperationTitle(Text("Send/receive around a ring", "Send/recv（环形收发）"), r"1"),
+    "ping_pong": OperationTitle(Text("Ping-pong, one way", "Ping-pong（单程）"), r"1"),
 }
+DEFAULT_OPERATIONS: tuple[Operation, ...] = ("all_reduce", "all_gather", "reduce_scatter")
+"""What training does at every step, and what a run measures unless told otherwise."""
 
 LABELS: Mapping[str, Text] = {
     "all-reduce inside": Text(
@@ -97,7 +106,7 @@ def preset_spec(
     name: str,
     *,
     ranks: int = DEFAULT_RANKS,
-    operations: Sequence[Operation] = tuple(OPERATIONS),
+    operations: Sequence[Operation] = DEFAULT_OPERATIONS,
     backend: BackendChoice = "auto",
     dtype: Dtype = "float",
     hide_host: bool = False,

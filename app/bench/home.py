@@ -30,6 +30,11 @@ def lock_path(data: Path) -> Path:
     return data / "runner.lock"
 
 
+def nodes_path(data: Path) -> Path:
+    """The nodes of this installation, for people to edit too."""
+    return data / "nodes.toml"
+
+
 def log_path(data: Path) -> Path:
     """What the runner has to say."""
     return data / "runner.log"

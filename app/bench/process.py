@@ -2,6 +2,7 @@
 
 The runner keeps both in the database and in its lock file: after a restart it can tell whether a run it finds there is
 still alive, and before a SIGKILL it makes sure that it hits what it means. Linux reads /proc; elsewhere `ps` answers.
+Stdlib only and Python 3.10, because it ships to the node with the worker.
 """
 
 import os
@@ -42,6 +43,23 @@ def start_time(pid: int) -> str | None:
         ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
     ).stdout.strip()
     return None if not answer or answer.startswith("Z") else answer.split(maxsplit=1)[1]
+
+
+def start_ticks(pid: int) -> int | None:
+    """When process `pid` started, in clock ticks since boot (proc(5)); None when it is gone, or where there is no /proc."""
+    fields = _stat(pid)
+    return None if fields is None or fields[0] in "ZX" else int(fields[19])
+
+
+def resident_bytes(processes: Iterable[ProcessId]) -> int:
+    """Memory the processes hold, each page counted once a process: shared pages count several times, so this is an upper bound."""
+    pages = 0
+    for process in processes:
+        try:
+            pages += int(PROC.joinpath(str(process.pid), "statm").read_text(encoding="ascii").split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def identify(pid: int) -> ProcessId | None:

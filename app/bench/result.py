@@ -1,13 +1,39 @@
 """What a run brought, gathered event by event: the store keeps it, `app.hardware` fits from it, `formats/` print it."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from app.bench.codec import build, plain
+from app.bench.events import (
+    Copy,
+    Done,
+    Environment,
+    Event,
+    Finding,
+    Gemm,
+    Hello,
+    Link,
+    Overlap,
+    Problem,
+    RankStarted,
+    Report,
+    Row,
+)
 from app.bench.spec import RunSpec
-from app.bench.wire import Done, Environment, Event, Gemm, Hello, LogText, Problem, RankStarted, Row
+from app.bench.wire import LogText
+
+_GATHERED: Mapping[type[Any], str] = {
+    RankStarted: "started",
+    Row: "rows",
+    Overlap: "overlaps",
+    Copy: "copies",
+    Link: "links",
+    Report: "reports",
+    Problem: "problems",
+}
+"""The field that keeps every event of a kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,22 +45,24 @@ class RunResult:
     started: tuple[RankStarted, ...] = ()
     rows: tuple[Row, ...] = ()
     gemm: Gemm | None = None
+    overlaps: tuple[Overlap, ...] = ()
+    copies: tuple[Copy, ...] = ()
+    links: tuple[Link, ...] = ()
+    reports: tuple[Report, ...] = ()
     problems: tuple[Problem, ...] = ()
     drift_percent: float | None = None
     finished: bool = False
 
     def add(self, event: Event | LogText) -> "RunResult":
         """This result with what `event` adds to it."""
+        gathered = _GATHERED.get(type(event))
+        if gathered is not None:
+            added: dict[str, Any] = {gathered: (*getattr(self, gathered), event)}
+            return dataclasses.replace(self, **added)
         if isinstance(event, Hello):
             return dataclasses.replace(self, environment=event.environment)
-        if isinstance(event, RankStarted):
-            return dataclasses.replace(self, started=(*self.started, event))
-        if isinstance(event, Row):
-            return dataclasses.replace(self, rows=(*self.rows, event))
         if isinstance(event, Gemm):
             return dataclasses.replace(self, gemm=event)
-        if isinstance(event, Problem):
-            return dataclasses.replace(self, problems=(*self.problems, event))
         if isinstance(event, Done):
             return dataclasses.replace(self, finished=True, drift_percent=event.drift_percent)
         return self
@@ -45,6 +73,11 @@ class RunResult:
         for event in events:
             result = result.add(event)
         return result
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was measured besides rows."""
+        return (*self.overlaps, *self.copies, *self.links, *self.reports)
 
     @property
     def has_wrong_values(self) -> bool:

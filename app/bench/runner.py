@@ -1,4 +1,4 @@
-"""The runner: a process of its own that works the queue of benchmark runs, one at a time.
+"""The runner: a process of its own that works the queue of benchmark runs, one at a time on the same devices.
 
 The web app only writes a row and calls `summon`, which starts this process, detached, when none lives. So a restart
 of the web server, or its death, changes nothing for a run; and when the runner dies, the next one takes its run over or
@@ -14,17 +14,19 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from app.bench import process
+from app.bench.devices import Devices
+from app.bench.events import Problem
 from app.bench.home import home_id, lock_path, log_path, run_folder
-from app.bench.launchers.model import Commands
+from app.bench.launchers.model import Node
 from app.bench.lock import Lock, is_held
-from app.bench.runs import Run
+from app.bench.nodes import read_node
+from app.bench.runs import Progress, Run
 from app.bench.store import RunStore
 from app.bench.supervise import Limits, Supervisor
-from app.bench.wire import Problem
 from app.core.clock import Clock
 from app.core.units import binary_bytes
 
@@ -32,29 +34,37 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.3
 LOCK_TRIES = 20
+MAXIMUM_TOGETHER = 8
+"""Runs at once, each on devices of its own."""
 
 
 class Runner:
-    """Works the runs of one data folder until nothing has come for `idle_seconds`."""
+    """Works the runs of one data folder until nothing has come for `idle_seconds`.
+
+    `nodes` gives the nodes of the moment; `locks` is the folder of the device locks, shared by all that run on this machine.
+    """
 
     def __init__(
         self,
         store: RunStore,
         *,
         data: Path,
-        commands: Commands,
+        nodes: Callable[[], Mapping[str, Node]],
         clock: Clock,
         idle_seconds: float,
+        locks: Path,
         limits: Limits | None = None,
     ) -> None:
         self._store = store
         self._data = data
-        self._commands = commands
+        self._nodes = nodes
         self._clock = clock
         self._idle_seconds = idle_seconds
         self._limits = limits or Limits()
         self._lock = Lock(lock_path(data))
+        self._locks = locks
         self._home = home_id(data)
+        self._going: dict[int, tuple[threading.Thread, Devices]] = {}
 
     def work(self) -> bool:
         """Run what is queued until idle; False when another runner has this data folder."""
@@ -78,21 +88,70 @@ class Runner:
         return False
 
     def _work_until_idle(self) -> None:
-        for run in self._store.running():
-            self._see_through(run, lambda supervisor: supervisor.adopt())
         idle_since = time.monotonic()
-        while time.monotonic() - idle_since < self._idle_seconds and self._lock.is_intact():
-            claimed = self._store.claim(now=self._clock())
-            if claimed is None:
+        while self._going or (time.monotonic() - idle_since < self._idle_seconds and self._lock.is_intact()):
+            self._forget_ended()
+            self._adopt_lost()
+            if self._going:
+                idle_since = time.monotonic()
+            if not (self._lock.is_intact() and self._begin_one()):
                 time.sleep(POLL_SECONDS)
-                continue
-            self._see_through(claimed, self._start)
-            idle_since = time.monotonic()
 
-    def _see_through(self, run: Run, begin: Callable[[Supervisor], None]) -> None:
-        log.info("run %d: %s", run.id, "taken over" if run.leader else "begins")
+    def _forget_ended(self) -> None:
+        for run_id, (thread, devices) in list(self._going.items()):
+            if not thread.is_alive():
+                devices.release()
+                del self._going[run_id]
+
+    def _begin_one(self) -> bool:
+        """Start the oldest waiting run whose devices are free; whether there was one."""
+        if len(self._going) >= MAXIMUM_TOGETHER:
+            return False
+        nodes = self._nodes()
+        for run in self._store.waiting():
+            node = nodes.get(run.node)
+            if node is None:
+                self._refuse(run, Problem(kind="no-such-node", text=run.node))
+                return True
+            devices = Devices(node.devices, folder=self._locks)
+            if not devices.take():
+                self._say_waiting(run, devices.holder)
+                continue
+            claimed = self._store.claim(run.id, now=self._clock())
+            if claimed is None:
+                devices.release()
+                continue
+            self._let_go(claimed, node, devices, self._start)
+            return True
+        return False
+
+    def _adopt_lost(self) -> None:
+        """Take over what runs and nobody watches: a former runner's, or ours whose thread met an error."""
+        for run in self._store.running():
+            if run.id not in self._going:
+                self._adopt(run)
+
+    def _adopt(self, run: Run) -> None:
+        node = read_node(run_folder(self._data, run.id)) or self._nodes().get(run.node)
+        if node is None:
+            self._refuse(run, Problem(kind="no-such-node", text=run.node))
+            return
+        devices = Devices(node.devices, folder=self._locks)
+        # Its former runner is gone and so are its locks; who took them meanwhile started on devices that were not free.
+        devices.take()
+        self._let_go(run, node, devices, lambda supervisor: supervisor.adopt())
+
+    def _let_go(self, run: Run, node: Node, devices: "Devices", begin: Callable[[Supervisor], None]) -> None:
+        """See the run through in a thread of its own."""
+        log.info("run %d on %s: %s", run.id, node.name, "taken over" if run.leader else "begins")
+        thread = threading.Thread(target=self._see_through, args=(run, node, begin), name=f"run {run.id}", daemon=True)
+        self._going[run.id] = (thread, devices)
+        thread.start()
+
+    def _see_through(self, run: Run, node: Node, begin: Callable[[Supervisor], None]) -> None:
         supervisor = Supervisor(
             run,
+            node=node,
             store=self._store,
             folder=run_folder(self._data, run.id),
             mark=f"{self._home}/{run.id}",
@@ -113,7 +172,14 @@ class Runner:
         free = shutil.disk_usage(self._data).free
         if free < self._limits.free_disk_bytes:
             raise Refused(Problem(kind="disk-full", text=f"{binary_bytes(free)} left in the data folder"))
-        supervisor.start(self._commands)
+        supervisor.start()
+
+    def _refuse(self, run: Run, problem: Problem) -> None:
+        self._store.finish(run.id, "launch_failed", now=self._clock(), problems=[problem])
+
+    def _say_waiting(self, run: Run, holder: str) -> None:
+        if run.progress is None or run.progress.note != holder:
+            self._store.set_progress(run.id, Progress(heard_at=self._clock(), phase="waiting", note=holder))
 
 
 class Refused(Exception):

@@ -1,7 +1,7 @@
 """What a run is to those who list, watch and start it: its states and the snapshot the store gives.
 
-A run is queued, then running, then ended in one of eight ways. Only runs that ended well (`is_usable`) may drive
-calculators and timelines: `wrong` ones computed wrong values, cancelled and failed ones are there to be looked at.
+A run is queued, then running, then ended in one of nine ways. Only runs that ended well (`is_usable`) may drive
+calculators and timelines: `wrong` ones computed wrong values, `emulated` ones shared a GPU, cancelled and failed ones are there to be looked at.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import Literal, get_args
 
 from app.bench import process
+from app.bench.events import Environment, Gemm, Job, Problem, RankStarted, Row
 from app.bench.process import ProcessId
 from app.bench.result import RunResult
 from app.bench.spec import RunSpec
-from app.bench.wire import Environment, Gemm, Problem, RankStarted, Row
 from app.core.i18n import Text
 
 Status = Literal[
@@ -21,6 +21,7 @@ Status = Literal[
     "running",
     "done",
     "wrong",
+    "emulated",
     "partial",
     "launch_failed",
     "init_failed",
@@ -36,6 +37,7 @@ STATUS_TITLES: dict[Status, Text] = {
     "running": Text("running", "运行中"),
     "done": Text("done", "完成"),
     "wrong": Text("wrong values", "数值错误"),
+    "emulated": Text("emulated", "模拟运行"),
     "partial": Text("ended early", "提前结束"),
     "launch_failed": Text("did not start", "启动失败"),
     "init_failed": Text("ranks did not meet", "rank 未能会合"),
@@ -58,6 +60,10 @@ class Progress:
     done: int = 0
     total: int = 0
     eta_seconds: float | None = None
+    job: Job | None = None
+    """Where a batch system has it."""
+    note: str = ""
+    """Why it still waits, in a name or a few words that need no translation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,24 +6,25 @@ stored. `home` is the data folder's own id: a store sees every run, but claims o
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import Connection, func, select
 
 from app.bench.codec import build, plain
+from app.bench.events import KINDS_OF_FINDING, Environment, Finding, Gemm, Problem, RankStarted, Row
 from app.bench.process import ProcessId
+from app.bench.records import clean, run_of
 from app.bench.result import RunResult
 from app.bench.runs import ACTIVE, USABLE, Progress, Run, Status
 from app.bench.spec import RunSpec
-from app.bench.wire import Environment, Gemm, Problem, RankStarted, Row
 from app.core.db import Database
 from app.core.errors import Conflict, NotFound
 from app.core.i18n import Text
-from app.core.schema.bench import bench_row, bench_run
+from app.core.schema.bench import bench_finding, bench_row, bench_run
 
 MAXIMUM_PROBLEMS = 50
 
-_row_count = select(func.count()).where(bench_row.c.run_id == bench_run.c.id).scalar_subquery().label("rows")
+_rows_of_run = bench_row.c.run_id == bench_run.c.id
+_row_count = select(func.count()).where(_rows_of_run).scalar_subquery().label("rows")
 
 
 class RunStore:
@@ -76,18 +77,20 @@ class RunStore:
             "started_at": began,
             "ended_at": ended,
             "command": list(command),
-            "started_ranks": _clean(plain(result.started)),
-            "environment": environment and _clean(plain(environment)),
-            "gemm": gemm and _clean(plain(gemm)),
-            "problems": [_clean(plain(problem)) for problem in result.problems[:MAXIMUM_PROBLEMS]],
+            "started_ranks": clean(plain(result.started)),
+            "environment": environment and clean(plain(environment)),
+            "gemm": gemm and clean(plain(gemm)),
+            "problems": [clean(plain(problem)) for problem in result.problems[:MAXIMUM_PROBLEMS]],
             "drift_percent": result.drift_percent,
             "finished": result.finished,
-            "log": _clean("\n".join(log)),
+            "log": clean("\n".join(log)),
         }
         with self._database.write() as connection:
             run_id: int = connection.execute(bench_run.insert().values(values).returning(bench_run.c.id)).scalar_one()
             for position, row in enumerate(result.rows):
-                connection.execute(bench_row.insert().values(run_id=run_id, position=position, row=_clean(plain(row))))
+                connection.execute(bench_row.insert().values(run_id=run_id, position=position, row=clean(plain(row))))
+            for position, finding in enumerate(result.findings):
+                self._insert_finding(connection, run_id, position, finding)
             return run_id
 
     def get(self, run_id: int) -> Run:
@@ -103,15 +106,22 @@ class RunStore:
             ).scalars()
             return tuple(build(Row, raw) for raw in found)
 
+    def findings(self, run_id: int) -> tuple[Finding, ...]:
+        """What was measured besides rows, in the order it came."""
+        query = select(bench_finding).where(bench_finding.c.run_id == run_id).order_by(bench_finding.c.position)
+        with self._database.read() as connection:
+            found = connection.execute(query).mappings()
+            return tuple(build(KINDS_OF_FINDING[row["kind"]], row["body"]) for row in found)
+
     def result(self, run_id: int) -> RunResult:
         """Everything the run brought. Raises NotFound."""
-        return self.get(run_id).result(self.rows(run_id))
+        return self.get(run_id).result(self.rows(run_id)).add_all(self.findings(run_id))
 
     def newest(self, *, limit: int = 100) -> list[Run]:
         """The newest runs first."""
         with self._database.read() as connection:
             found = connection.execute(select(bench_run, _row_count).order_by(bench_run.c.id.desc()).limit(limit))
-            return [_run(row) for row in found.mappings()]
+            return [run_of(row) for row in found.mappings()]
 
     def usable_ids(self, *, limit: int = 50) -> list[int]:
         """The newest runs that ended well and measured something, newest first."""
@@ -143,6 +153,7 @@ class RunStore:
                     remedy=Text("Cancel it first, then delete it.", "请先取消，再删除。"),
                 )
             connection.execute(bench_row.delete().where(bench_row.c.run_id == run_id))
+            connection.execute(bench_finding.delete().where(bench_finding.c.run_id == run_id))
             connection.execute(bench_run.delete().where(bench_run.c.id == run_id))
 
     def has_waiting(self) -> bool:
@@ -153,31 +164,22 @@ class RunStore:
 
     # --- what the runner does --------------------------------------------------------------------------------------
 
-    def claim(self, *, now: datetime) -> Run | None:
-        """The oldest waiting run of this home, now marked running; None when nothing waits."""
+    def waiting(self) -> list[Run]:
+        """The waiting runs of this home, oldest first."""
+        return self._with_status("queued")
+
+    def claim(self, run_id: int, *, now: datetime) -> Run | None:
+        """The run, now marked running; None when it no longer waits."""
         with self._database.write() as connection:
-            oldest = (
-                select(bench_run.c.id)
-                .where(bench_run.c.home == self._home, bench_run.c.status == "queued")
-                .order_by(bench_run.c.id)
-                .limit(1)
-                .with_for_update()
-            )
-            run_id = connection.execute(oldest).scalar()
-            if run_id is None:
+            still = select(bench_run.c.id).where(bench_run.c.id == run_id, bench_run.c.status == "queued")
+            if connection.execute(still.with_for_update()).first() is None:
                 return None
             self._update(connection, run_id, status="running", started_at=now)
             return self._get(connection, run_id)
 
     def running(self) -> list[Run]:
         """The runs of this home marked running, oldest first: after a restart, those to adopt or end."""
-        query = (
-            select(bench_run, _row_count)
-            .where(bench_run.c.home == self._home, bench_run.c.status == "running")
-            .order_by(bench_run.c.id)
-        )
-        with self._database.read() as connection:
-            return [_run(row) for row in connection.execute(query).mappings()]
+        return self._with_status("running")
 
     def is_stop_requested(self, run_id: int) -> bool:
         """Whether somebody asked to stop the run; also when it is no longer there."""
@@ -193,12 +195,12 @@ class RunStore:
     def set_started(self, run_id: int, started: Sequence[RankStarted]) -> None:
         """The ranks that have reported so far."""
         with self._database.write() as connection:
-            self._update(connection, run_id, started_ranks=_clean(plain(tuple(started))))
+            self._update(connection, run_id, started_ranks=clean(plain(tuple(started))))
 
     def set_environment(self, run_id: int, environment: Environment) -> None:
         """What the ranks say of their machine."""
         with self._database.write() as connection:
-            self._update(connection, run_id, environment=_clean(plain(environment)))
+            self._update(connection, run_id, environment=clean(plain(environment)))
 
     def set_progress(self, run_id: int, progress: Progress) -> None:
         """Where the run is."""
@@ -210,12 +212,21 @@ class RunStore:
         with self._database.write() as connection:
             there = select(bench_row.c.position).where(bench_row.c.run_id == run_id, bench_row.c.position == position)
             if connection.execute(there).first() is None:
-                connection.execute(bench_row.insert().values(run_id=run_id, position=position, row=_clean(plain(row))))
+                connection.execute(bench_row.insert().values(run_id=run_id, position=position, row=clean(plain(row))))
+
+    def append_finding(self, run_id: int, position: int, finding: Finding) -> None:
+        """Keep one finding, like a row."""
+        there = select(bench_finding.c.position).where(
+            bench_finding.c.run_id == run_id, bench_finding.c.position == position
+        )
+        with self._database.write() as connection:
+            if connection.execute(there).first() is None:
+                self._insert_finding(connection, run_id, position, finding)
 
     def set_gemm(self, run_id: int, gemm: Gemm) -> None:
         """The matrix-multiplication rate."""
         with self._database.write() as connection:
-            self._update(connection, run_id, gemm=_clean(plain(gemm)))
+            self._update(connection, run_id, gemm=clean(plain(gemm)))
 
     def finish(
         self,
@@ -235,8 +246,8 @@ class RunStore:
                 run_id,
                 status=status,
                 ended_at=now,
-                problems=[_clean(plain(problem)) for problem in problems[:MAXIMUM_PROBLEMS]],
-                log=_clean("\n".join(log)),
+                problems=[clean(plain(problem)) for problem in problems[:MAXIMUM_PROBLEMS]],
+                log=clean("\n".join(log)),
                 drift_percent=drift_percent,
                 finished=finished,
             )
@@ -253,48 +264,20 @@ class RunStore:
                     "它可能已被删除；基准测试页列出了所有运行。",
                 ),
             )
-        return _run(found)
+        return run_of(found)
+
+    def _with_status(self, status: Status) -> list[Run]:
+        query = (
+            select(bench_run, _row_count)
+            .where(bench_run.c.home == self._home, bench_run.c.status == status)
+            .order_by(bench_run.c.id)
+        )
+        with self._database.read() as connection:
+            return [run_of(row) for row in connection.execute(query).mappings()]
+
+    def _insert_finding(self, connection: Connection, run_id: int, position: int, finding: Finding) -> None:
+        values = {"kind": type(finding).__name__, "body": clean(plain(finding))}
+        connection.execute(bench_finding.insert().values(run_id=run_id, position=position, **values))
 
     def _update(self, connection: Connection, run_id: int, **values: object) -> None:
         connection.execute(bench_run.update().where(bench_run.c.id == run_id).values(values))
-
-
-_rows_of_run = bench_row.c.run_id == bench_run.c.id
-
-
-def _run(row: RowMapping) -> Run:
-    progress = row["progress"]
-    return Run(
-        id=row["id"],
-        node=row["node"],
-        status=row["status"],
-        spec=RunSpec.from_json(row["spec"]),
-        stop_requested=row["stop_requested"],
-        created_at=row["created_at"],
-        started_at=row["started_at"],
-        ended_at=row["ended_at"],
-        command=tuple(row["command"] or ()),
-        leader=None if row["leader"] is None else ProcessId.from_json(row["leader"]),
-        started=tuple(build(RankStarted, rank) for rank in row["started_ranks"]),
-        progress=None
-        if progress is None
-        else Progress(**{**progress, "heard_at": datetime.fromisoformat(progress["heard_at"])}),
-        environment=None if row["environment"] is None else build(Environment, row["environment"]),
-        gemm=None if row["gemm"] is None else build(Gemm, row["gemm"]),
-        problems=tuple(build(Problem, problem) for problem in row["problems"]),
-        drift_percent=row["drift_percent"],
-        finished=row["finished"],
-        log=tuple(row["log"].splitlines()),
-        rows=row["rows"],
-    )
-
-
-def _clean(value: Any) -> Any:
-    """A JSON value without NUL characters, which PostgreSQL does not store."""
-    if isinstance(value, str):
-        return value.replace("\x00", "\N{REPLACEMENT CHARACTER}")
-    if isinstance(value, dict):
-        return {key: _clean(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_clean(item) for item in value]
-    return value

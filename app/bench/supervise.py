@@ -10,30 +10,21 @@ import os
 import shutil
 import subprocess
 import time
-from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.bench import process, verdict
-from app.bench.launchers.model import Commands
+from app.bench.account import LOG_LINES, Account
+from app.bench.events import Event, Finding, Gemm, Hello, Job, Phase, Problem, RankStarted, Row
+from app.bench.events import Progress as ProgressEvent
+from app.bench.launchers.model import Node
 from app.bench.launchers.package import prepare
 from app.bench.process import ProcessId
 from app.bench.result import RunResult
 from app.bench.runs import Progress, Run, process_of
 from app.bench.store import RunStore
 from app.bench.tail import Tail
-from app.bench.wire import (
-    Event,
-    Gemm,
-    Hello,
-    LogText,
-    Phase,
-    Problem,
-    RankStarted,
-    Row,
-    decode_all,
-)
-from app.bench.wire import Progress as ProgressEvent
+from app.bench.wire import LogText, decode_all
 from app.core.clock import Clock
 
 MARK = "RINGSIDE_RUN"
@@ -41,10 +32,9 @@ EVENTS = "events.log"
 LAUNCHER_LOG = "launcher.log"
 TICK_SECONDS = 0.1
 STOP_CHECK_SECONDS = 0.5
-START_PATIENCE_SECONDS = 120.0
-"""From the launch to the first word of a rank: torch is read from a cold disk meanwhile."""
-LOG_LINES = 40
-LOG_LINE_CHARACTERS = 500
+CLEAN_SECONDS = 60.0
+DRIVER_GRACE_SECONDS = 20.0
+"""A driver has to end what it started on other machines before it may end itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +42,7 @@ class Limits:
     """What a run may use before it is ended."""
 
     seconds: float = 3600.0
+    """Of work; waiting for a batch system does not count."""
     output_bytes: int = 64 * 1024**2
     """Of each of its two files: a worker that prints without end is stopped before the disk is full."""
     free_disk_bytes: int = 64 * 1024**2
@@ -66,9 +57,18 @@ class Supervisor:
     """Sees one claimed run through. Make it, then `start` or `adopt`, then `watch`."""
 
     def __init__(
-        self, run: Run, *, store: RunStore, folder: Path, mark: str, clock: Clock, limits: Limits | None = None
+        self,
+        run: Run,
+        *,
+        node: Node,
+        store: RunStore,
+        folder: Path,
+        mark: str,
+        clock: Clock,
+        limits: Limits | None = None,
     ) -> None:
         self._run = run
+        self._node = node
         self._store = store
         self._folder = folder
         self._mark = mark
@@ -76,25 +76,17 @@ class Supervisor:
         self._limits = limits or Limits()
         self._leader: ProcessId | None = None
         self._child: subprocess.Popen[bytes] | None = None
-        self._ranks: dict[int, ProcessId] = {}
         self._known: set[ProcessId] = set()
-        self._result = RunResult(spec=run.spec)
-        self._log: deque[str] = deque(maxlen=LOG_LINES)
-        self._launcher_log: deque[str] = deque(maxlen=LOG_LINES)
+        self._account = Account(RunResult(spec=run.spec), is_here=node.launcher.is_here)
         self._tails = tuple(
             Tail(folder / name, maximum_bytes=self._limits.output_bytes) for name in (EVENTS, LAUNCHER_LOG)
         )
-        self._heard = time.monotonic()
-        self._patience = START_PATIENCE_SECONDS
-        self._first_dead: int | None = None
-        self._has_met = False
-        self._where = ""
-        self._total = 0
+        self._progress = Progress(heard_at=clock())
 
-    def start(self, commands: Commands) -> None:
+    def start(self) -> None:
         """Start the launcher's command in a session of its own. Raises OSError when it cannot be started."""
-        prepare(self._folder, self._run.spec)
-        launch = commands(self._run.spec, self._folder)
+        prepare(self._folder, self._run.spec, node=self._node)
+        launch = self._node.commands(self._run.spec, self._folder)
         with (self._folder / EVENTS).open("ab") as events, (self._folder / LAUNCHER_LOG).open("ab") as log:
             self._child = subprocess.Popen(
                 launch.arguments,
@@ -106,40 +98,23 @@ class Supervisor:
                 start_new_session=True,
             )
         self._leader = process.identify(self._child.pid) or ProcessId(self._child.pid, "")
-        self._store.started(self._run.id, command=launch.arguments, leader=self._leader)
+        self._store.started(self._run.id, command=launch.command, leader=self._leader)
 
     def adopt(self) -> None:
         """Take over a run that another runner started; it may be alive or not."""
         self._leader = self._run.leader
-        self._known = {*map(process_of, self._run.started), *process.marked(MARK, self._mark)}
+        self._known = process.marked(MARK, self._mark)
+        if self._node.launcher.is_here:
+            self._known.update(map(process_of, self._run.started))
         if self._leader is None and self._known:
             # The former runner died before it could say what it had started: the oldest process is the launcher.
             self._leader = min(self._known, key=lambda found: int(found.start_time))
 
     def watch(self) -> None:
         """Follow the run until it ends, by itself or by us, and store the verdict. No process of it is left then."""
-        started = time.monotonic()
-        next_check = 0.0
         reason: verdict.Reason = "exited"
         try:
-            while self._is_running():
-                self._take(at_end=False)
-                now = time.monotonic()
-                if now >= next_check:
-                    next_check = now + STOP_CHECK_SECONDS
-                    if self._store.is_stop_requested(self._run.id):
-                        reason = "stopped"
-                        break
-                if now - self._heard > self._patience + self._limits.margin_seconds:
-                    reason = "silent"
-                    break
-                if now - started > self._limits.seconds:
-                    reason = "too_long"
-                    break
-                if any(tail.is_flooded for tail in self._tails):
-                    reason = "flood"
-                    break
-                time.sleep(TICK_SECONDS)
+            reason = self._follow()
         finally:
             self._end()
         self._take(at_end=True)
@@ -150,6 +125,27 @@ class Supervisor:
         self._store.finish(self._run.id, "launch_failed", now=self._clock(), problems=[problem])
 
     # -----------------------------------------------------------------------------------------------------------------
+
+    def _follow(self) -> verdict.Reason:
+        """Read until the launcher is gone, or there is a reason to end it."""
+        next_check = 0.0
+        while self._is_running():
+            self._take(at_end=False)
+            now = time.monotonic()
+            if now >= next_check:
+                next_check = now + STOP_CHECK_SECONDS
+                if self._store.is_stop_requested(self._run.id):
+                    return "stopped"
+                if 0 < self._run.spec.memory_bytes < process.resident_bytes(self._account.processes):
+                    return "memory"
+            if self._account.is_silent(margin_seconds=self._limits.margin_seconds):
+                return "silent"
+            if self._account.seconds > self._limits.seconds:
+                return "too_long"
+            if any(tail.is_flooded for tail in self._tails):
+                return "flood"
+            time.sleep(TICK_SECONDS)
+        return "exited"
 
     def _is_running(self) -> bool:
         if self._child is not None:
@@ -163,71 +159,86 @@ class Supervisor:
             for event in decode_all(line):
                 self._receive(event)
         for line in launcher.remaining() if at_end else launcher.lines():
-            text = line.decode("utf-8", "replace").rstrip()
-            if text:
-                self._launcher_log.append(text[:LOG_LINE_CHARACTERS])
-        if self._first_dead is None and not self._result.finished:
-            dead = [rank for rank, worker in self._ranks.items() if not process.is_alive(worker)]
-            self._first_dead = dead[0] if len(dead) == 1 else None
+            self._account.take_log(line)
+        self._account.look_for_dead()
 
     def _receive(self, event: Event | LogText) -> None:
-        if isinstance(event, LogText):
-            self._log.append(event.text[:LOG_LINE_CHARACTERS])
-            return
-        self._heard = time.monotonic()
+        before = self._account.result
+        self._account.take(event)
+        run_id = self._run.id
         if isinstance(event, RankStarted):
-            self._ranks[event.rank] = process_of(event)
-            self._known.add(self._ranks[event.rank])
-            self._store.set_started(self._run.id, (*self._result.started, event))
+            self._known |= self._account.processes
+            self._store.set_started(run_id, self._account.result.started)
         elif isinstance(event, Hello):
-            self._has_met = True
-            self._store.set_environment(self._run.id, event.environment)
+            self._store.set_environment(run_id, event.environment)
         elif isinstance(event, Row):
-            self._store.append_row(self._run.id, len(self._result.rows), event)
+            self._store.append_row(run_id, len(before.rows), event)
         elif isinstance(event, Gemm):
-            self._store.set_gemm(self._run.id, event)
-        elif isinstance(event, (Phase, ProgressEvent)):
-            self._patience = event.patience_seconds
-            self._store.set_progress(self._run.id, self._progress(event))
-        self._result = self._result.add(event)
+            self._store.set_gemm(run_id, event)
+        elif isinstance(event, Finding):
+            self._store.append_finding(run_id, len(before.findings), event)
+        elif isinstance(event, (Phase, ProgressEvent, Job)):
+            self._progress = self._progressed(event)
+            self._store.set_progress(run_id, self._progress)
 
-    def _progress(self, event: Phase | ProgressEvent) -> Progress:
-        if isinstance(event, Phase):
-            done = len(self._result.rows)
-            return Progress(heard_at=self._clock(), phase=event.name, done=done, total=max(done, self._total))
-        self._total = event.total
-        self._where = f"{event.operation} at {event.size_bytes} bytes"
+    def _progressed(self, event: Phase | ProgressEvent | Job) -> Progress:
+        last, done = self._progress, len(self._account.result.rows)
+        if isinstance(event, ProgressEvent):
+            return Progress(
+                heard_at=self._clock(),
+                phase="measuring",
+                operation=event.operation,
+                size_bytes=event.size_bytes,
+                count=event.count,
+                done=event.done,
+                total=event.total,
+                eta_seconds=event.eta_seconds,
+                job=last.job,
+            )
         return Progress(
             heard_at=self._clock(),
-            phase="measuring",
-            operation=event.operation,
-            size_bytes=event.size_bytes,
-            count=event.count,
-            done=event.done,
-            total=event.total,
-            eta_seconds=event.eta_seconds,
+            phase=self._account.phase,
+            done=done,
+            total=max(done, last.total),
+            job=self._account.job,
         )
 
     def _end(self) -> None:
         """Leave no process of this run, whether it ended by itself or not."""
+        grace = self._limits.grace_seconds
+        if not self._node.launcher.is_here:
+            grace += DRIVER_GRACE_SECONDS
         if self._leader is not None:
-            process.end(self._leader, others=self._known, grace=self._limits.grace_seconds)
+            process.end(self._leader, others=self._known, grace=grace)
         for stray in process.marked(MARK, self._mark):
             process.end(stray, grace=1.0)
-        if self._child is not None:
-            self._child.wait()
+        code = None if self._child is None else self._child.wait()
+        clean = self._node.clean(self._folder)
+        if clean is not None and (code is None or code < 0):
+            self._clean(clean.arguments)
+
+    def _clean(self, arguments: tuple[str, ...]) -> None:
+        """End what a driver that was killed has left on other machines."""
+        with (self._folder / LAUNCHER_LOG).open("ab") as log:
+            try:
+                subprocess.run(
+                    arguments,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    cwd=self._folder,
+                    env=_inherited(),
+                    timeout=CLEAN_SECONDS,
+                    check=False,
+                )
+            except (OSError, subprocess.TimeoutExpired) as error:
+                log.write(f"cleaning up failed: {error}\n".encode())
 
     def _finish(self, reason: verdict.Reason) -> None:
-        ending = verdict.Ending(
-            reason=reason,
-            result=self._result,
-            ranks={worker.pid: rank for rank, worker in self._ranks.items()},
-            has_met=self._has_met,
+        ending = self._account.ending(
+            reason,
             exit_code=None if self._child is None else self._child.returncode,
-            first_dead=self._first_dead,
-            log=(*self._log, *self._launcher_log),
             free_bytes=shutil.disk_usage(self._folder).free if self._folder.exists() else None,
-            where=self._where,
         )
         status, problems = verdict.judge(ending)
         is_good = status in ("done", "wrong")
@@ -237,8 +248,8 @@ class Supervisor:
             now=self._clock(),
             problems=problems,
             log=() if is_good else ending.log[-LOG_LINES:],
-            drift_percent=self._result.drift_percent,
-            finished=self._result.finished,
+            drift_percent=self._account.result.drift_percent,
+            finished=self._account.result.finished,
         )
 
 

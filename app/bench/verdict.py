@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from app.bench.events import Problem
 from app.bench.result import RunResult
 from app.bench.runs import Status
-from app.bench.wire import Problem
 from app.core.units import binary_bytes
 
-Reason = Literal["exited", "stopped", "silent", "too_long", "flood"]
+Reason = Literal["exited", "stopped", "silent", "too_long", "memory", "flood"]
 
 FULL_DISK_BYTES = 1024**2
 _TORCHRUN_EXIT = re.compile(r"exitcode\s*:\s*(-?\d+)\)?[^(]*(?:local_rank: \d+ )?\(pid: (\d+)\)")
@@ -51,17 +51,26 @@ def judge(ending: Ending) -> tuple[Status, tuple[Problem, ...]]:
     result = ending.result
     told = result.problems
     if result.finished:
-        return ("wrong", told) if result.has_wrong_values else ("done", told)
+        return _good(result), told
     if ending.reason == "stopped":
         return "cancelled", told
     if ending.reason == "too_long":
         problem = Problem(kind="too-long", text="the time limit of a run was reached")
         return ("partial" if result.rows else "timeout"), (problem, *told)
+    if ending.reason == "memory":
+        cap = binary_bytes(result.spec.memory_bytes)
+        return "crashed", (Problem(kind="memory-cap", text=f"more than {cap}"), *told)
     if ending.reason == "flood":
         return "crashed", (Problem(kind="flood", text="the run printed more than its limit"), *told)
     if ending.reason == "silent":
         return _silent(ending)
     return _failed(ending)
+
+
+def _good(result: RunResult) -> Status:
+    if result.has_wrong_values:
+        return "wrong"
+    return "emulated" if result.environment and result.environment.emulated else "done"
 
 
 def _silent(ending: Ending) -> tuple[Status, tuple[Problem, ...]]:

@@ -21,10 +21,11 @@ from app.core.clock import utc_now
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from app.bench.events import Event, Row
     from app.bench.result import RunResult
     from app.bench.runs import Status
     from app.bench.spec import RunSpec
-    from app.bench.wire import Event, LogText, Row
+    from app.bench.wire import LogText
 
 
 class Keep(Protocol):
@@ -85,14 +86,14 @@ def run(spec: "RunSpec", folder: Path, *, as_json: bool, keep: "Keep | None" = N
     """Measure `spec` with the worker in `folder`, print the outcome, hand it to `keep`, give the exit code."""
     from dataclasses import replace
 
-    from app.bench.launchers.local import launcher
+    from app.bench.launchers.local import node
     from app.bench.launchers.package import prepare
     from app.bench.launchers.session import Session
     from app.bench.result import RunResult
 
     began = utc_now()
     prepare(folder, spec)
-    launch = launcher.commands(spec, folder)
+    launch = node.commands(spec, folder)
     print(f"{launch}", file=sys.stderr)
     is_cancelled = False
     table = None if as_json else _Table()
@@ -115,7 +116,7 @@ def run(spec: "RunSpec", folder: Path, *, as_json: bool, keep: "Keep | None" = N
     result = replace(session.result, problems=problems)
     code = _report(result, log=session.log, as_json=as_json, is_cancelled=is_cancelled)
     if keep and result.rows:
-        keep(result, status, command=launch.arguments, began=began, log=session.log)
+        keep(result, status, command=launch.command, began=began, log=session.log)
     return code
 
 
@@ -133,9 +134,7 @@ def _keep(
         database = Database(settings.database)
         database.migrate()
         store = RunStore(database, home=home_id(settings.data))
-        run_id = store.record(
-            result, status, node="this-machine", command=command, began=began, ended=utc_now(), log=log
-        )
+        run_id = store.record(result, status, node="local", command=command, began=began, ended=utc_now(), log=log)
         database.dispose()
     except Exception as error:  # noqa: BLE001 - whatever the reason, the numbers are on the screen already
         reason = (str(error).splitlines() or [type(error).__name__])[0]
@@ -210,8 +209,8 @@ class _Table:
         self._rows: list[Row] = []
 
     def take(self, event: "Event | LogText", *, result: "RunResult") -> None:
+        from app.bench.events import Hello, Row
         from app.bench.formats import nccl_text
-        from app.bench.wire import Hello, Row
 
         if isinstance(event, Hello):
             print("\n".join(nccl_text.preamble(result)), flush=True)
@@ -233,7 +232,7 @@ class _Table:
 
 
 def _progress(event: "Event | LogText") -> None:
-    from app.bench.wire import Phase, Progress
+    from app.bench.events import Phase, Progress
     from app.core.units import binary_bytes, duration
 
     if isinstance(event, Progress):

@@ -11,8 +11,8 @@ def command(
     """Work the queue of benchmark runs; `serve` starts this by itself."""
     import logging
 
-    from app.bench.home import home_id
-    from app.bench.launchers.local import launcher
+    from app.bench.home import home_id, nodes_path
+    from app.bench.nodes import NodeFile
     from app.bench.runner import Runner
     from app.bench.store import RunStore
     from app.core.clock import utc_now
@@ -26,7 +26,8 @@ def command(
     runner = Runner(
         RunStore(database, home=home_id(settings.data)),
         data=settings.data,
-        commands=launcher.commands,
+        nodes=NodeFile(nodes_path(settings.data)).nodes,
+        locks=settings.locks,
         clock=utc_now,
         idle_seconds=settings.runner_idle_seconds if idle_seconds is None else idle_seconds,
     )

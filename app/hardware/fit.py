@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
-from app.bench.wire import Row
+from app.bench.events import Row
 from app.core.i18n import Text
 from app.core.units import GIGA
 from app.hardware.collective import OPERATIONS, bus_factor

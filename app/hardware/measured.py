@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from app.bench.events import Row
 from app.bench.result import RunResult
-from app.bench.wire import Row
 from app.core.errors import InvalidInput
 from app.core.i18n import Text
 from app.core.units import GIGA, TERA, binary_bytes

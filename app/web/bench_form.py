@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
-from app.bench.catalog import DEFAULT_RANKS, OPERATIONS, PRESETS, preset_spec
+from app.bench.catalog import DEFAULT_OPERATIONS, DEFAULT_RANKS, OPERATIONS, PRESETS, preset_spec
 from app.bench.spec import BackendChoice, BadSpec, Operation, RunSpec
 from app.core.i18n import Text
 
@@ -27,7 +27,7 @@ class Form:
 
     preset: str = "quick"
     ranks: str = str(DEFAULT_RANKS)
-    operations: tuple[str, ...] = tuple(OPERATIONS)
+    operations: tuple[str, ...] = DEFAULT_OPERATIONS
     backend: str = "auto"
     spec: RunSpec | None = None
     problems: Mapping[str, Text] = field(default_factory=dict)

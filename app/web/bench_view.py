@@ -11,10 +11,10 @@ from typing import Any, cast
 from markupsafe import Markup
 
 from app.bench.catalog import OPERATIONS
+from app.bench.events import Measurement, Problem, Row
 from app.bench.launchers.diagnosis import Explanation, explain
 from app.bench.runs import STATUS_TITLES, Run
 from app.bench.spec import Operation
-from app.bench.wire import Measurement, Problem, Row
 from app.core.i18n import Language, Text, same
 from app.core.units import binary_bytes
 from app.hardware.fit import Fit

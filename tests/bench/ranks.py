@@ -8,7 +8,7 @@ from typing import Any
 from app.bench.launchers import local
 from app.bench.launchers.package import prepare
 from app.bench.launchers.session import Session
-from app.bench.pids import start_ticks
+from app.bench.process import start_ticks
 from app.bench.result import RunResult
 from app.bench.spec import RunSpec
 

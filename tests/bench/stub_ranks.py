@@ -9,8 +9,9 @@ import subprocess
 import sys
 import time
 
-from app.bench.pids import start_ticks
-from app.bench.wire import Done, Environment, Hello, Phase, Problem, Progress, RankStarted, emit
+from app.bench.events import Done, Environment, Hello, Phase, Problem, Progress, RankStarted
+from app.bench.process import start_ticks
+from app.bench.wire import emit
 from tests.hardware.rows import gemm, row
 
 SLEEPER = (

@@ -11,11 +11,11 @@ import pytest
 
 from app.bench import process
 from app.bench.home import home_id, lock_path, run_folder
-from app.bench.launchers.model import Commands, Launch
+from app.bench.launchers import local
+from app.bench.launchers.model import Launch, Node
 from app.bench.lock import Lock, is_held
 from app.bench.runner import Runner
 from app.bench.runs import Run, process_of
-from app.bench.spec import RunSpec
 from app.bench.store import RunStore
 from app.bench.supervise import MARK, Limits, Supervisor
 from app.core.clock import utc_now
@@ -47,23 +47,31 @@ def store(data: Path, database: Database) -> RunStore:
     return RunStore(database, home=home_id(data))
 
 
-def stub(behaviour: str) -> Commands:
-    def commands(spec: RunSpec, folder: Path) -> Launch:
-        del spec, folder
-        return Launch(arguments=(sys.executable, str(STUB), behaviour), environment={"PYTHONPATH": str(ROOT)})
+def stub(behaviour: str) -> Node:
+    """This machine, where a run is the stub instead of torchrun."""
+    return node_of(Launch(arguments=(sys.executable, str(STUB), behaviour), environment={"PYTHONPATH": str(ROOT)}))
 
-    return commands
+
+def node_of(launch: Launch) -> Node:
+    return replace(local.node, launcher=replace(local.launcher, commands=lambda _spec, _folder, _settings: launch))
 
 
 def run_to_the_end(store: RunStore, data: Path, behaviour: str, *, limits: Limits = SHORT) -> Run:
-    run_id = store.enqueue(spec(), node="this-machine", now=NOON)
+    run_id = store.enqueue(spec(), node="local", now=NOON)
     make_runner(store, data, behaviour, limits=limits).work()
     assert process.marked(MARK, f"{home_id(data)}/{run_id}") == set()
     return store.get(run_id)
 
 
 def make_runner(store: RunStore, data: Path, behaviour: str, *, limits: Limits = SHORT) -> Runner:
-    return Runner(store, data=data, commands=stub(behaviour), clock=utc_now, idle_seconds=0.05, limits=limits)
+    return runner_of(store, data, stub(behaviour), limits=limits)
+
+
+def runner_of(store: RunStore, data: Path, node: Node, *, limits: Limits = SHORT) -> Runner:
+    locks = data.parent / "locks"
+    return Runner(
+        store, data=data, nodes=lambda: {"local": node}, clock=utc_now, idle_seconds=0.05, locks=locks, limits=limits
+    )
 
 
 def wait_for(happened: Callable[[], bool]) -> None:
@@ -155,18 +163,16 @@ def test_a_full_disk_is_told_before_anything_is_started(store: RunStore, data: P
 
 
 def test_a_command_that_cannot_be_started_is_told(store: RunStore, data: Path) -> None:
-    def commands(spec: RunSpec, folder: Path) -> Launch:
-        return Launch(arguments=(str(folder / "nothing-here"),), environment={})
+    run_id = store.enqueue(spec(), node="local", now=NOON)
 
-    run_id = store.enqueue(spec(), node="this-machine", now=NOON)
-    Runner(store, data=data, commands=commands, clock=utc_now, idle_seconds=0.05, limits=SHORT).work()
+    runner_of(store, data, node_of(Launch((str(data / "nothing-here"),)))).work()
 
     run = store.get(run_id)
     assert (run.status, run.problems[0].kind) == ("launch_failed", "launcher-failed")
 
 
 def test_a_stopped_run_ends_every_process_even_those_that_ignore_sigterm(store: RunStore, data: Path) -> None:
-    run_id = store.enqueue(spec(), node="this-machine", now=NOON)
+    run_id = store.enqueue(spec(), node="local", now=NOON)
     runner = threading.Thread(target=make_runner(store, data, "run-on").work)
     runner.start()
     wait_for(lambda: store.get(run_id).rows == 1)
@@ -185,13 +191,18 @@ def test_a_stopped_run_ends_every_process_even_those_that_ignore_sigterm(store: 
 
 def abandon(store: RunStore, data: Path, behaviour: str) -> tuple[int, Supervisor]:
     """A run whose runner vanished right after it had started the launcher."""
-    run_id = store.enqueue(spec(), node="this-machine", now=NOON)
-    run = store.claim(now=NOON)
+    run_id = store.enqueue(spec(), node="local", now=NOON)
+    run = store.claim(run_id, now=NOON)
     assert run is not None
     supervisor = Supervisor(
-        run, store=store, folder=run_folder(data, run_id), mark=f"{home_id(data)}/{run_id}", clock=utc_now
+        run,
+        node=stub(behaviour),
+        store=store,
+        folder=run_folder(data, run_id),
+        mark=f"{home_id(data)}/{run_id}",
+        clock=utc_now,
     )
-    supervisor.start(stub(behaviour))
+    supervisor.start()
     return run_id, supervisor
 
 
@@ -225,8 +236,8 @@ def test_a_run_that_ended_while_no_runner_watched_is_closed_by_what_it_wrote(sto
 
 def test_a_run_that_never_started_is_closed(store: RunStore, data: Path) -> None:
     """The runner died before it could start the launcher, or so it looks."""
-    run_id = store.enqueue(spec(), node="this-machine", now=NOON)
-    assert store.claim(now=NOON) is not None
+    run_id = store.enqueue(spec(), node="local", now=NOON)
+    assert store.claim(run_id, now=NOON) is not None
 
     make_runner(store, data, "finish").work()
 
@@ -262,7 +273,7 @@ def test_a_second_runner_leaves_the_folder_to_the_first(store: RunStore, data: P
 
 
 def test_runs_are_worked_one_after_the_other(store: RunStore, data: Path) -> None:
-    ids = [store.enqueue(spec(), node="this-machine", now=NOON) for _ in range(3)]
+    ids = [store.enqueue(spec(), node="local", now=NOON) for _ in range(3)]
 
     make_runner(store, data, "finish").work()
 

@@ -2,10 +2,10 @@ from datetime import timedelta
 
 import pytest
 
+from app.bench.events import Environment, Problem, RankStarted
 from app.bench.process import ProcessId
 from app.bench.runs import Progress
 from app.bench.store import RunStore
-from app.bench.wire import Environment, Problem, RankStarted
 from app.core.db import Database
 from app.core.errors import Conflict, NotFound
 from tests.conftest import NOON
@@ -18,12 +18,12 @@ def store(database: Database) -> RunStore:
 
 
 def enqueue(store: RunStore) -> int:
-    return store.enqueue(spec(), node="this-machine", now=NOON)
+    return store.enqueue(spec(), node="local", now=NOON)
 
 
 def running(store: RunStore) -> int:
     run_id = enqueue(store)
-    assert store.claim(now=NOON) is not None
+    assert store.claim(run_id, now=NOON) is not None
     return run_id
 
 
@@ -43,12 +43,14 @@ def environment() -> Environment:
     )
 
 
-def test_runs_are_claimed_one_by_one_oldest_first(store: RunStore) -> None:
+def test_waiting_runs_come_oldest_first_and_are_claimed_once(store: RunStore) -> None:
     first, second = enqueue(store), enqueue(store)
 
-    claimed = [store.claim(now=NOON), store.claim(now=NOON), store.claim(now=NOON)]
+    assert [run.id for run in store.waiting()] == [first, second]
+    claimed = [store.claim(run_id, now=NOON) for run_id in (first, second, second)]
 
     assert [run and run.id for run in claimed] == [first, second, None]
+    assert store.waiting() == []
     assert [run.id for run in store.running()] == [first, second]
 
 
@@ -56,7 +58,7 @@ def test_another_home_on_the_same_database_sees_a_run_but_never_claims_it(store:
     run_id = enqueue(store)
     elsewhere = RunStore(database, home="elsewhere")
 
-    assert elsewhere.claim(now=NOON) is None
+    assert elsewhere.waiting() == []
     assert not elsewhere.has_waiting()
     assert elsewhere.get(run_id).status == "queued"
 
@@ -116,7 +118,7 @@ def test_stopping_a_waiting_run_cancels_it_at_once(store: RunStore) -> None:
     run = store.request_stop(run_id, now=NOON)
 
     assert (run.status, run.ended_at) == ("cancelled", NOON)
-    assert store.claim(now=NOON) is None
+    assert store.claim(run_id, now=NOON) is None
 
 
 def test_stopping_a_running_run_leaves_the_ending_to_the_runner(store: RunStore) -> None:

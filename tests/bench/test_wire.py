@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.bench import wire
+from app.bench import events, wire
 from app.bench.codec import Malformed
 from app.bench.result import RunResult
 from app.bench.spec import MAXIMUM_RANKS, BadSpec, RunSpec
@@ -42,7 +42,7 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
     return simple[annotation]
 
 
-@pytest.mark.parametrize("kind", get_args(wire.Event), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", get_args(events.Event), ids=lambda kind: kind.__name__)
 @settings(deadline=None)
 @given(data=st.data())
 def test_event_survives_the_line(kind: type[Any], data: st.DataObject) -> None:
@@ -79,7 +79,7 @@ def test_an_event_with_odd_fields_is_an_event_or_log_text(fields: dict[str, obje
 @settings(deadline=None)
 @given(st.text(max_size=50), st.text(max_size=50))
 def test_text_glued_to_an_event_is_kept_apart_from_it(before: str, after: str) -> None:
-    event = wire.Heartbeat(seconds=1.5)
+    event = events.Heartbeat(seconds=1.5)
     glued = before.encode("utf-8", "replace") + wire.encode(event).rstrip() + after.encode("utf-8", "replace")
 
     found = wire.decode_all(glued)
@@ -88,7 +88,7 @@ def test_text_glued_to_an_event_is_kept_apart_from_it(before: str, after: str) -
 
 
 def test_two_events_on_one_line_are_both_read() -> None:
-    one, two = wire.Heartbeat(seconds=1.0), wire.Problem(kind="exception", text="{}", rank=1)
+    one, two = events.Heartbeat(seconds=1.0), events.Problem(kind="exception", text="{}", rank=1)
 
     assert wire.decode_all(wire.encode(one).rstrip() + b" noise " + wire.encode(two)) == (
         one,
@@ -102,7 +102,7 @@ def test_bytes_that_are_not_utf8_are_replaced() -> None:
 
 
 def test_a_line_of_another_schema_is_log_text() -> None:
-    line = wire.encode(wire.Heartbeat(seconds=1.0)).replace(b'"ringside":1', b'"ringside":99')
+    line = wire.encode(events.Heartbeat(seconds=1.0)).replace(b'"ringside":1', b'"ringside":99')
 
     assert isinstance(wire.decode(line), wire.LogText)
 
@@ -118,17 +118,17 @@ def test_infinite_and_overlong_numbers_are_refused() -> None:
 @given(st.text(min_size=1, max_size=9))
 def test_an_overlong_text_is_cut_to_one_line(piece: str) -> None:
     text = piece * 5000
-    line = wire.encode(wire.Problem(kind="exception", text=text, rank=3))
+    line = wire.encode(events.Problem(kind="exception", text=text, rank=3))
     event = wire.decode(line)
 
     assert len(line) <= wire.MAXIMUM_LINE
-    assert isinstance(event, wire.Problem)
+    assert isinstance(event, events.Problem)
     assert (event.kind, event.rank) == ("exception", 3)
     assert text.startswith(event.text.rstrip("…")[:100])
 
 
 def test_the_largest_environment_fits_a_line() -> None:
-    environment = wire.Environment(
+    environment = events.Environment(
         backend="nccl",
         torch="2.13.0+cu130",
         python="3.12.1",
@@ -143,9 +143,9 @@ def test_the_largest_environment_fits_a_line() -> None:
         variables={f"NCCL_{number}": "v" * 100 for number in range(24)},
     )
 
-    event = wire.decode(wire.encode(wire.Hello(world_size=1024, environment=environment)))
+    event = wire.decode(wire.encode(events.Hello(world_size=1024, environment=environment)))
 
-    assert isinstance(event, wire.Hello)
+    assert isinstance(event, events.Hello)
 
 
 def spec(**changes: Any) -> RunSpec:
@@ -198,10 +198,10 @@ def test_a_refused_value_in_json_names_its_field() -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(st.one_of([values(kind) for kind in get_args(wire.Event)]), max_size=6))
-def test_a_result_survives_json(events: list[wire.Event]) -> None:
-    result = RunResult(spec=spec()).add_all(events)
+@given(st.lists(st.one_of([values(kind) for kind in get_args(events.Event)]), max_size=6))
+def test_a_result_survives_json(heard: list[events.Event]) -> None:
+    result = RunResult(spec=spec()).add_all(heard)
 
     assert RunResult.from_json(json.loads(json.dumps(result.to_json()))) == result
-    assert len(result.rows) == sum(isinstance(event, wire.Row) for event in events)
-    assert result.finished == any(isinstance(event, wire.Done) for event in events)
+    assert len(result.rows) == sum(isinstance(event, events.Row) for event in heard)
+    assert result.finished == any(isinstance(event, events.Done) for event in heard)

@@ -1,8 +1,8 @@
 """Rows and results for the tests of this folder and of the store."""
 
+from app.bench.events import Gemm, GemmRate, Measurement, Row
 from app.bench.result import RunResult
 from app.bench.spec import RunSpec
-from app.bench.wire import Gemm, GemmRate, Measurement, Row
 from app.hardware.collective import bus_factor
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from app.bench.events import Problem
 from app.bench.home import home_id
 from app.bench.runs import Progress, Status
 from app.bench.store import RunStore
-from app.bench.wire import Problem
 from app.core.db import Database
 from app.settings import Settings
 from tests.conftest import NOON
@@ -34,7 +34,7 @@ def store(client: TestClient, settings: Settings) -> RunStore:
 
 def ended(store: RunStore, status: Status = "done", *, problems: tuple[Problem, ...] = (), factor: float = 1.0) -> int:
     run_id = store.enqueue(spec(), node="local", now=NOON)
-    store.claim(now=NOON)
+    store.claim(run_id, now=NOON)
     rows = [row(size, factor * (100 + size / 1e3)) for size in SIZES]
     rows += [row(size, 2 * (100 + size / 1e3), operation="reduce_scatter", label="all-reduce inside") for size in SIZES]
     for position, each in enumerate(rows):
@@ -124,7 +124,7 @@ def test_a_request_from_another_site_starts_nothing(client: TestClient, store: R
 
 def test_progress_shows_where_the_run_is(client: TestClient, store: RunStore) -> None:
     run_id = store.enqueue(spec(), node="local", now=NOON)
-    store.claim(now=NOON)
+    store.claim(run_id, now=NOON)
     store.append_row(run_id, 0, row(1024, 10.0))
     store.set_progress(
         run_id,
@@ -277,7 +277,7 @@ def test_a_good_run_is_a_hardware_profile(client: TestClient, store: RunStore) -
 
 def test_a_measured_profile_drives_a_timeline(client: TestClient, store: RunStore) -> None:
     run_id = store.enqueue(spec(), node="local", now=NOON)
-    store.claim(now=NOON)
+    store.claim(run_id, now=NOON)
     operations = ("all_gather", "reduce_scatter")
     rows = [row(4096 * 4**p, 100 + 4**p, operation=name) for name in operations for p in range(9)]
     for position, each in enumerate(rows):

@@ -5,8 +5,8 @@ import io
 from dataclasses import fields
 
 from app.bench.codec import plain
+from app.bench.events import Measurement
 from app.bench.result import RunResult
-from app.bench.wire import Measurement
 
 _ROW = ("operation", "size_bytes", "count", "dtype", "redop", "root", "ranks", "label")
 _HALF = tuple(field.name for field in fields(Measurement) if field.name != "batches_us")

@@ -9,8 +9,8 @@ import statistics
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from app.bench.events import Measurement, RankStarted, Row
 from app.bench.result import RunResult
-from app.bench.wire import Measurement, RankStarted, Row
 
 _COLUMNS = ("size", "count", "type", "redop", "root")
 _HALF = ("time", "algbw", "busbw", "#wrong")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.bench.wire import Problem
+from app.bench.events import Problem
 from app.core.i18n import Text
 
 INSTALL_TORCH = Text(

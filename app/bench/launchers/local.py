@@ -10,17 +10,23 @@ import socket
 import sys
 from pathlib import Path
 
-from app.bench.launchers.model import Launch, Launcher
+from app.bench.launchers.model import Launch, Launcher, Node, NodeSettings, rank_environment
 from app.bench.launchers.package import SPEC, WORKER
 from app.bench.spec import RunSpec
 from app.core.i18n import Text
 
 
-def torchrun(spec: RunSpec, folder: Path, *, python: str, loopback: str | None) -> Launch:
+class LocalSettings(NodeSettings):
+    """This machine has nothing more to say."""
+
+
+def torchrun(
+    spec: RunSpec, folder: Path, *, python: str, loopback: str | None, settings: NodeSettings | None = None
+) -> Launch:
     """The command, from nothing but its arguments. `loopback` is the interface for Gloo, None to leave that alone."""
-    environment = {"OMP_NUM_THREADS": "1"}
+    environment = rank_environment(spec, settings or LocalSettings())
     if loopback is not None and spec.backend != "nccl":
-        environment["GLOO_SOCKET_IFNAME"] = loopback
+        environment.setdefault("GLOO_SOCKET_IFNAME", loopback)
     return Launch(
         arguments=(
             python,
@@ -38,10 +44,16 @@ def torchrun(spec: RunSpec, folder: Path, *, python: str, loopback: str | None) 
     )
 
 
-def commands(spec: RunSpec, folder: Path) -> Launch:
+def commands(spec: RunSpec, folder: Path, settings: NodeSettings | None = None) -> Launch:
     """The command with this interpreter and this machine's loopback interface."""
     interface = None if "GLOO_SOCKET_IFNAME" in os.environ else _loopback()
-    return torchrun(spec, folder, python=sys.executable, loopback=interface)
+    return torchrun(spec, folder, python=sys.executable, loopback=interface, settings=settings)
+
+
+def probe(settings: NodeSettings) -> Launch:
+    """Ask this machine what it offers."""
+    del settings
+    return Launch((sys.executable, "-m", "app.bench.worker", "probe"))
 
 
 def _loopback() -> str | None:
@@ -49,4 +61,15 @@ def _loopback() -> str | None:
     return next((name for name in ("lo", "lo0") if name in names), None)
 
 
-launcher = Launcher(slug="local", title=Text("This machine", "本机"), commands=commands)
+launcher = Launcher(
+    slug="local",
+    title=Text("This machine", "本机"),
+    note=Text("Ranks on this machine, by torchrun.", "在本机上用 torchrun 启动各 rank。"),
+    settings=LocalSettings,
+    commands=commands,
+    devices=lambda _settings: frozenset({"local"}),
+    is_here=True,
+    probe=probe,
+)
+node = Node(launcher.slug, launcher, LocalSettings())
+"""The node that is always there."""

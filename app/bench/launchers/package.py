@@ -8,22 +8,31 @@ import json
 import zipfile
 from pathlib import Path
 
+from app.bench.launchers.model import Node
 from app.bench.spec import RunSpec
 
 WORKER = "worker.pyz"
 SPEC = "spec.json"
+NODE = "node.json"
 
 _BENCH = Path(__file__).parent.parent
-_SHARED = ("__init__.py", "codec.py", "pids.py", "spec.py", "wire.py")
+_SHARED = ("__init__.py", "codec.py", "events.py", "process.py", "spec.py", "wire.py")
 _MAIN = "from app.bench.worker.__main__ import main\n\nmain()\n"
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold
 
 
-def prepare(folder: Path, spec: RunSpec) -> None:
-    """Put the worker and its specification into `folder`, made if missing."""
+def prepare(folder: Path, spec: RunSpec, *, node: Node | None = None) -> None:
+    """Put the worker, its specification and the node for a driver into `folder`, made if missing."""
     folder.mkdir(parents=True, exist_ok=True)
     build(folder / WORKER)
     (folder / SPEC).write_text(json.dumps(spec.to_json(), indent=2) + "\n", encoding="utf-8")
+    if node is not None:
+        document = {
+            "name": node.name,
+            "launcher": node.launcher.slug,
+            "settings": node.settings.model_dump(mode="json"),
+        }
+        (folder / NODE).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
 def build(target: Path) -> None:

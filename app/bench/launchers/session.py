@@ -8,39 +8,41 @@ import os
 import queue
 import subprocess
 import threading
-import time
-from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
 from app.bench import process, verdict
+from app.bench.account import Account
+from app.bench.events import Event, Problem
 from app.bench.launchers.model import Launch
 from app.bench.process import ProcessId
 from app.bench.result import RunResult
 from app.bench.runs import Status
-from app.bench.wire import Event, Hello, LogText, Phase, Problem, Progress, RankStarted, decode_all
+from app.bench.wire import LogText, decode_all
 
-LOG_LINES = 40
 _MARGIN_SECONDS = 5.0
-_START_PATIENCE_SECONDS = 120.0
 _END_SECONDS = 5.0
+_DRIVER_GRACE_SECONDS = 20.0
+"""A driver has to end what it started on other machines."""
 
 
 class Session:
-    """One run of `launch` in `folder`. Use it in a `with` block and iterate over it."""
+    """One run of `launch` in `folder`. Use it in a `with` block and iterate over it.
 
-    def __init__(self, launch: Launch, *, folder: Path, result: RunResult) -> None:
-        self.result = result
-        self.log: deque[str] = deque(maxlen=LOG_LINES)
+    `is_here` says whether the launch's ranks are processes of this machine; `clean` ends what a killed driver left elsewhere.
+    """
+
+    def __init__(
+        self, launch: Launch, *, folder: Path, result: RunResult, is_here: bool = True, clean: Launch | None = None
+    ) -> None:
+        self._account = Account(result, is_here=is_here)
         self._launch = launch
         self._folder = folder
-        self._ranks: dict[int, ProcessId] = {}
-        self._has_met = False
+        self._is_here = is_here
+        self._clean = clean
         self._is_silent = False
-        self._where = ""
-        self._patience = _START_PATIENCE_SECONDS
         self._lines: queue.Queue[bytes | None] = queue.Queue()
 
     def __enter__(self) -> Self:
@@ -68,8 +70,10 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         del kind, error, trace
-        process.end(self._leader, others=self._ranks.values())
-        self._child.wait()
+        grace = process.GRACE_SECONDS if self._is_here else _DRIVER_GRACE_SECONDS
+        process.end(self._leader, others=self._account.processes, grace=grace)
+        if self._child.wait() < 0 and self._clean is not None:
+            subprocess.run(self._clean.arguments, stdin=subprocess.DEVNULL, timeout=60, check=False)
         for reader in self._readers:
             reader.join(_END_SECONDS)
 
@@ -78,51 +82,37 @@ class Session:
         """The process that was started."""
         return self._leader
 
+    @property
+    def result(self) -> RunResult:
+        """What the run brought so far."""
+        return self._account.result
+
+    @property
+    def log(self) -> tuple[str, ...]:
+        """The last lines that were no events."""
+        return self._account.log
+
     def __iter__(self) -> Iterator[Event | LogText]:
         """Events until the launcher is done, or has been silent longer than it promised."""
-        heard = time.monotonic()
         while True:
             try:
                 line = self._lines.get(timeout=0.5)
             except queue.Empty:
-                if time.monotonic() - heard > self._patience + _MARGIN_SECONDS:
+                if self._account.is_silent(margin_seconds=_MARGIN_SECONDS):
                     self._is_silent = True
                     return
                 continue
             if line is None:
                 return
-            heard = time.monotonic()
             for event in decode_all(line):
-                self._take(event)
+                self._account.take(event)
                 yield event
 
     def judge(self, *, is_cancelled: bool = False) -> tuple[Status, tuple[Problem, ...]]:
         """How it ended, and what went wrong with the cause first. Ask after the `with` block."""
-        ending = verdict.Ending(
-            reason="stopped" if is_cancelled else "silent" if self._is_silent else "exited",
-            result=self.result,
-            ranks={worker.pid: rank for rank, worker in self._ranks.items()},
-            has_met=self._has_met,
-            exit_code=self._child.returncode,
-            first_dead=None,
-            log=tuple(self.log),
-            free_bytes=verdict.FULL_DISK_BYTES,
-            where=self._where,
-        )
+        reason: verdict.Reason = "stopped" if is_cancelled else "silent" if self._is_silent else "exited"
+        ending = self._account.ending(reason, exit_code=self._child.returncode, free_bytes=None)
         return verdict.judge(ending)
-
-    def _take(self, event: Event | LogText) -> None:
-        self.result = self.result.add(event)
-        if isinstance(event, LogText):
-            self.log.append(event.text)
-        elif isinstance(event, RankStarted):
-            self._ranks[event.rank] = ProcessId(event.pid, str(event.start_ticks))
-        elif isinstance(event, Hello):
-            self._has_met = True
-        elif isinstance(event, (Phase, Progress)):
-            self._patience = event.patience_seconds
-            if isinstance(event, Progress):
-                self._where = f"{event.operation} at {event.size_bytes} bytes"
 
     def _read_events(self, stream: IO[bytes]) -> None:
         with stream:
@@ -133,4 +123,4 @@ class Session:
     def _read_log(self, stream: IO[bytes]) -> None:
         with stream:
             for line in stream:
-                self.log.append(line.decode("utf-8", "replace").rstrip())
+                self._account.take_log(line)

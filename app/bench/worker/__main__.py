@@ -10,9 +10,9 @@ import socket
 import sys
 from pathlib import Path
 
-from app.bench.pids import start_ticks
+from app.bench.events import RankStarted
+from app.bench.process import start_ticks
 from app.bench.spec import RunSpec
-from app.bench.wire import RankStarted
 from app.bench.worker.life import Failure, Line, die_with_parent, fail
 
 

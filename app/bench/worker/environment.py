@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from app.bench.wire import Environment
+from app.bench.events import Environment
 from app.bench.worker.group import Group
 from app.bench.worker.timing import clock_for
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import torch
 
-from app.bench.wire import Gemm, GemmRate
+from app.bench.events import Gemm, GemmRate
 from app.bench.worker.buffers import TORCH_TYPES
 from app.bench.worker.group import Group
 from app.bench.worker.timing import Clock, clock_for

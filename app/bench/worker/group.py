@@ -16,7 +16,7 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 
-from app.bench.pids import start_ticks
+from app.bench.process import start_ticks
 from app.bench.spec import Backend, BackendChoice
 from app.bench.worker.life import Failure, within
 

@@ -15,7 +15,8 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
-from app.bench.wire import Event, Problem, emit
+from app.bench.events import Event, Problem
+from app.bench.wire import emit
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _WATCH_SECONDS = 0.2

@@ -9,8 +9,8 @@ import socket
 import time
 from collections.abc import Callable
 
+from app.bench.events import Done, Event, Hello, Phase
 from app.bench.spec import RunSpec
-from app.bench.wire import Done, Event, Hello, Phase
 from app.bench.worker.environment import environment
 from app.bench.worker.gemm import gemm
 from app.bench.worker.group import Group, join

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import torch
 
+from app.bench.events import Event, Heartbeat, Measurement, Problem, Progress, Row
 from app.bench.spec import ELEMENT_BYTES, RunSpec
-from app.bench.wire import Event, Heartbeat, Measurement, Problem, Progress, Row
 from app.bench.worker.buffers import Buffers
 from app.bench.worker.collectives import collectives
 from app.bench.worker.collectives.model import Collective, Layout

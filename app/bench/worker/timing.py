@@ -18,8 +18,8 @@ from typing import Protocol
 
 import torch
 
+from app.bench.events import Measurement
 from app.bench.spec import RunSpec
-from app.bench.wire import Measurement
 
 SETTLED = 0.05
 MINIMUM_WARM_UP = 5

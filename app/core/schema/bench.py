@@ -1,4 +1,4 @@
-"""Tables of the benchmark: one row a run, one row a measured size.
+"""Tables of the benchmark: one row a run, one row a measured size, one row another finding.
 
 A run's row is the only thing the web app and the runner share: the web app enqueues and asks for a stop, the runner
 claims and reports. `home` names the data folder that holds the run's files, so that two installations on one database
@@ -42,4 +42,14 @@ bench_row = Table(
     Column("run_id", Integer, ForeignKey("bench_run.id", ondelete="CASCADE"), primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("row", Json, nullable=False),
+)
+
+bench_finding = Table(
+    "bench_finding",
+    metadata,
+    Column("run_id", Integer, ForeignKey("bench_run.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    # The name of the event in app/bench/events.py: Overlap, Copy, Link, Report.
+    Column("kind", String(20), nullable=False),
+    Column("body", Json, nullable=False),
 )

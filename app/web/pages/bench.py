@@ -13,6 +13,7 @@ from fastapi import Form as FormField
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from app.bench import catalog
+from app.bench.events import Row
 from app.bench.formats import csv_export, json_export, nccl_text
 from app.bench.home import run_folder
 from app.bench.launchers import local
@@ -20,7 +21,6 @@ from app.bench.launchers.diagnosis import INSTALL_TORCH
 from app.bench.runner import has_torch, summon
 from app.bench.runs import Run
 from app.bench.store import RunStore
-from app.bench.wire import Row
 from app.core.errors import Conflict, NotFound, Unavailable
 from app.core.i18n import Language, Text
 from app.hardware.fit import fit_rows
@@ -51,7 +51,7 @@ def index(
     backend: str = "auto",
 ) -> Response:
     """The form with the command it stands for, and all runs."""
-    chosen = list(catalog.OPERATIONS) if operation is None else _named(operation)
+    chosen = list(catalog.DEFAULT_OPERATIONS) if operation is None else _named(operation)
     form = bench_form.read(preset=preset, ranks=ranks, operations=chosen, backend=backend)
     return _index(request, form, status=422 if form.problems and render.is_fragment(request) else 200)
 
@@ -212,7 +212,7 @@ def _index(request: Request, form: Form, *, status: int) -> Response:
     settings = services(request).settings
     command = None
     if form.spec is not None:
-        command = str(local.launcher.commands(form.spec, run_folder(settings.data, 0).with_name("<id>")))
+        command = str(local.node.commands(form.spec, run_folder(settings.data, 0).with_name("<id>")))
     return render.page(
         request,
         "bench/index.html",

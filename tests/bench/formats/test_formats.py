@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.bench.events import Environment, Gemm, GemmRate, Measurement, RankStarted, Row
 from app.bench.formats import csv_export, json_export, nccl_text
 from app.bench.result import RunResult
-from app.bench.wire import Environment, Gemm, GemmRate, Measurement, RankStarted, Row
 from tests.bench.ranks import small_spec
 
 GOLDEN = Path(__file__).with_name("golden.txt")

@@ -2,8 +2,8 @@
 
 import pytest
 
+from app.bench.events import Problem
 from app.bench.launchers.diagnosis import CAUSES, KINDS, explain
-from app.bench.wire import Problem
 
 SEEN = [
     ("exception", "ModuleNotFoundError: No module named 'torch'", "PyTorch is not installed"),

@@ -84,7 +84,8 @@ def test_the_zip_holds_the_worker_and_the_wire_and_nothing_else(tmp_path: Path) 
         "app/__init__.py",
         "app/bench/__init__.py",
         "app/bench/codec.py",
-        "app/bench/pids.py",
+        "app/bench/events.py",
+        "app/bench/process.py",
         "app/bench/spec.py",
         "app/bench/wire.py",
     }

@@ -4,13 +4,13 @@ import sys
 import time
 from pathlib import Path
 
-from app.bench import wire
+from app.bench import events, wire
 from app.bench.launchers.model import Launch
 from app.bench.launchers.session import Session
 from app.bench.result import RunResult
 from tests.bench.ranks import small_spec
 
-PRELUDE = "import os, sys, time\nfrom app.bench.wire import *\n"
+PRELUDE = "import os, sys, time\nfrom app.bench.events import *\nfrom app.bench.wire import *\n"
 HEARTBEAT = "emit(Heartbeat(seconds=1.0), descriptor=1)\n"
 
 
@@ -22,9 +22,9 @@ def session(code: str, folder: Path) -> Session:
 def test_rubbish_on_the_stream_is_kept_as_log(tmp_path: Path) -> None:
     code = "os.write(1, b'\\xff\\xfe{\"ringside\":1, broken\\n')\n" + HEARTBEAT + "print('bye', file=sys.stderr)"
     with session(code, tmp_path) as running:
-        events = list(running)
+        heard = list(running)
 
-    assert events == [wire.LogText('\ufffd\ufffd{"ringside":1, broken'), wire.Heartbeat(seconds=1.0)]
+    assert heard == [wire.LogText('\ufffd\ufffd{"ringside":1, broken'), events.Heartbeat(seconds=1.0)]
     assert set(running.log) == {'\ufffd\ufffd{"ringside":1, broken', "bye"}
 
 
@@ -50,7 +50,7 @@ def test_silence_beyond_the_promise_ends_the_run(tmp_path: Path) -> None:
 
 def test_leaving_early_ends_the_launcher(tmp_path: Path) -> None:
     with session(HEARTBEAT + "time.sleep(600)", tmp_path) as running:
-        assert next(iter(running)) == wire.Heartbeat(seconds=1.0)
+        assert next(iter(running)) == events.Heartbeat(seconds=1.0)
         pid = running.launcher.pid
 
     assert not Path(f"/proc/{pid}").exists()

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from app.bench import wire
+from app.bench.events import Measurement, Problem, Row
 from app.bench.launchers.package import WORKER, prepare
 from app.bench.result import RunResult
-from app.bench.wire import Measurement
 from tests.bench.ranks import left_after, long_spec, site_packages, small_spec, start
 
 pytestmark = pytest.mark.gloo
@@ -130,7 +130,7 @@ def test_a_defective_collective_is_caught(tmp_path: Path) -> None:
 def test_a_killed_rank_is_named_and_rows_are_kept(tmp_path: Path) -> None:
     with start(long_spec(), tmp_path) as session:
         for event in session:
-            if isinstance(event, wire.Row):
+            if isinstance(event, Row):
                 (victim,) = [started for started in session.result.started if started.rank == 1]
                 os.kill(victim.pid, signal.SIGKILL)
                 break
@@ -147,7 +147,7 @@ def test_a_killed_rank_is_named_and_rows_are_kept(tmp_path: Path) -> None:
 def test_no_rank_outlives_torchrun(tmp_path: Path, number: signal.Signals) -> None:
     with start(long_spec(), tmp_path) as session:
         for event in session:
-            if isinstance(event, wire.Row):
+            if isinstance(event, Row):
                 break
         ranks = [(started.pid, started.start_ticks) for started in session.result.started]
         os.kill(session.launcher.pid, number)
@@ -175,10 +175,10 @@ def test_a_wrong_number_of_ranks_is_reported(tmp_path: Path) -> None:
         [sys.executable, WORKER, "spec.json"], cwd=tmp_path, env=environment, capture_output=True, check=False
     )
 
-    (problem,) = [event for event in map(wire.decode, done.stdout.splitlines()) if isinstance(event, wire.Problem)]
+    (problem,) = [event for event in map(wire.decode, done.stdout.splitlines()) if isinstance(event, Problem)]
     assert done.returncode == 1
     assert problem.kind == "world-size"
 
 
-def halves(row: wire.Row) -> list[Measurement]:
+def halves(row: Row) -> list[Measurement]:
     return [half for half in (row.out_of_place, row.in_place) if half is not None]
