@@ -1,7 +1,7 @@
 """What a worker, a driver or a probe may say: one frozen dataclass per kind of event.
 
 `app/bench/wire.py` puts them on a line and reads them back; `app.bench.result.RunResult` gathers what came out. What a
-`Problem` means to a person stands in `app/bench/launchers/diagnosis.py`. Stdlib only and Python 3.10, because this file ships to the node.
+`Problem` means to a person stands in `app/bench/diagnosis/`. Stdlib only and Python 3.10, because this file ships to the node.
 """
 
 from collections.abc import Mapping
@@ -260,7 +260,7 @@ class Heartbeat:
 class Problem:
     """Something went wrong, or (not `fatal`) makes the numbers worth less.
 
-    `rank` is the rank at fault where that is known. `remedy` is a key of `app/bench/launchers/diagnosis.py`.
+    `rank` is the rank at fault where that is known. `remedy` is a key of `app/bench/diagnosis/`.
     """
 
     kind: str

@@ -3,7 +3,7 @@
 The loudest error is rarely the cause: when one rank dies, all others complain of a lost connection. `judge` looks for the
 first failure (a rank's own exception, a rank that was killed) before it believes the complaints. It adds what only the
 runner can know (silence, a killed launcher, a full disk) as problems of the same form; what a problem means to a
-reader stands in `app/bench/launchers/diagnosis.py`.
+reader stands in `app/bench/diagnosis/`.
 """
 
 import re

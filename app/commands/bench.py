@@ -69,10 +69,10 @@ def command(
     import tempfile
 
     from app.bench.catalog import preset_spec
-    from app.bench.launchers.diagnosis import KINDS
+    from app.bench.diagnosis.explain import kinds
 
     if importlib.util.find_spec("torch") is None:
-        missing = KINDS["no-torch"]
+        missing = kinds()["no-torch"]
         _stop(f"PyTorch is not installed. {missing.remedy.en}")
     # Both explicitly: a shell starts background jobs with SIGINT ignored.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -180,7 +180,7 @@ def _summarize(result: "RunResult") -> None:
 
 def _tell(result: "RunResult", *, log: Sequence[str], is_cancelled: bool) -> int:
     """Say on standard error how it ended; the exit code."""
-    from app.bench.launchers.diagnosis import explain
+    from app.bench.diagnosis.explain import explain
 
     fatal = [problem for problem in result.problems if problem.fatal]
     for problem in result.problems:

@@ -11,8 +11,9 @@ from typing import Any, cast
 from markupsafe import Markup
 
 from app.bench.catalog import OPERATIONS
+from app.bench.diagnosis.explain import explain
+from app.bench.diagnosis.model import Explanation
 from app.bench.events import Measurement, Problem, Row
-from app.bench.launchers.diagnosis import Explanation, explain
 from app.bench.runs import STATUS_TITLES, Run
 from app.bench.spec import Operation
 from app.core.i18n import Language, Text, same

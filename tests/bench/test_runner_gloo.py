@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from app.bench import process
+from app.bench.diagnosis.explain import explain
 from app.bench.home import home_id, lock_path
-from app.bench.launchers.diagnosis import explain
 from app.bench.lock import is_held
 from app.bench.runner import summon
 from app.bench.runs import Run, process_of

@@ -13,11 +13,11 @@ from fastapi import Form as FormField
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from app.bench import catalog
+from app.bench.diagnosis.model import INSTALL_TORCH
 from app.bench.events import Row
 from app.bench.formats import csv_export, json_export, nccl_text
 from app.bench.home import run_folder
 from app.bench.launchers import local
-from app.bench.launchers.diagnosis import INSTALL_TORCH
 from app.bench.runner import has_torch, summon
 from app.bench.runs import Run
 from app.bench.store import RunStore

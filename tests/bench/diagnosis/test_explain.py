@@ -2,8 +2,9 @@
 
 import pytest
 
+from app.bench.diagnosis.causes import CAUSES
+from app.bench.diagnosis.explain import explain, kinds
 from app.bench.events import Problem
-from app.bench.launchers.diagnosis import CAUSES, KINDS, explain
 
 SEEN = [
     ("exception", "ModuleNotFoundError: No module named 'torch'", "PyTorch is not installed"),
@@ -44,7 +45,7 @@ def test_every_cause_has_wording_in_this_test() -> None:
         assert any(cause.pattern.search(text) for _, text, _ in SEEN), cause.pattern.pattern
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds())
 @pytest.mark.parametrize("rank", [None, 3])
 def test_every_kind_gives_a_message_without_loose_ends(kind: str, rank: int | None) -> None:
     explanation = explain(Problem(kind=kind, text="what was {seen}", rank=rank))
