@@ -78,6 +78,7 @@ def test_comparable_figures_come_first_and_then_the_nearest_rank_counts(small: R
 
     assert order[:2] == ["a", "b"]
     assert order[-1] == "f"
+    assert next(iter(verdicts(small, size_bytes=48 * 1024**2))) == "c"
 
 
 def test_every_refusal_gives_its_reason(small: Reference) -> None:

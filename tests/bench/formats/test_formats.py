@@ -111,3 +111,12 @@ def test_csv_has_a_line_for_each_half() -> None:
     assert lines[0]["time_us"] == "341.5"
     assert lines[4]["label"] == "all-reduce inside"
     assert {field.name for field in dataclasses.fields(Measurement)} - {"batches_us"} <= set(lines[0])
+
+
+def test_an_emulated_run_says_so_in_its_text() -> None:
+    run = result()
+    assert run.environment is not None
+    emulated = dataclasses.replace(run, environment=dataclasses.replace(run.environment, emulated=True))
+
+    assert "emulated" in nccl_text.document(emulated)
+    assert "emulated" not in nccl_text.document(run)
