@@ -69,6 +69,16 @@ class Group:
         dist.all_gather(theirs, mine, group=self.control)
         return [tensor.tolist() for tensor in theirs]
 
+    def gather_text(self, text: str) -> list[str]:
+        """The `text` of each rank, by rank."""
+        data = text.encode("utf-8", "replace")
+        longest = int(self.maximum(len(data)))
+        mine = torch.tensor([*len(data).to_bytes(8, "big"), *data.ljust(longest)], dtype=torch.uint8)
+        theirs = [torch.empty_like(mine) for _ in range(self.ranks)]
+        dist.all_gather(theirs, mine, group=self.control)
+        found = [bytes(tensor.tolist()) for tensor in theirs]
+        return [card[8 : 8 + int.from_bytes(card[:8], "big")].decode("utf-8", "replace") for card in found]
+
     def lost(self) -> int | None:
         """A rank of this host whose process is gone. A dying process takes a moment, so this waits up to two seconds."""
         host = self.peers[self.rank].host
