@@ -1,4 +1,4 @@
-"""The `ringside` command: one sub-command per module of `app/commands/`.
+"""The `ringside` command: one sub-command, or a group of them, per module of `app/commands/`.
 
 Errors a user can mend are printed as one plain message with the remedy and exit with 1.
 """
@@ -19,8 +19,12 @@ cli = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for name, command in discover(commands, "command", FunctionType).items():
-    cli.command(name)(command)
+for name, command in discover(commands, "command", object).items():
+    if isinstance(command, typer.Typer):
+        cli.add_typer(command, name=name)
+    else:
+        assert isinstance(command, FunctionType), f"{name}: a command is a function or a group"
+        cli.command(name)(command)
 
 
 @cli.callback()

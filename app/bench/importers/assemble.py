@@ -81,7 +81,7 @@ def _scaled_half(half: Printed | None, factor: float) -> Printed | None:
 def _checked(rows: Sequence[RawRow], rules: checks.Rules, badges: list[Badge]) -> list[tuple[RawRow, tuple[Flag, ...]]]:
     """The rows that survive the checks, each with its flags."""
     askew = set(map(id, checks.misaligned(rows)))
-    two_halves = sum(all(row.halves) for row in rows) > len(rows) / 2
+    two_halves = sum(not row.is_lone for row in rows) > len(rows) / 2
     clashes = {
         (id(row), place): clash
         for row in rows
@@ -110,7 +110,7 @@ def _checked(rows: Sequence[RawRow], rules: checks.Rules, badges: list[Badge]) -
             if is_lost:
                 continue
             flags.append("half-dropped")
-        elif not row.is_whole or (two_halves and not all(row.halves)):
+        elif not row.is_whole or (two_halves and row.is_lone and row.halves[0]):
             flags.append("cut")
         if row.is_repaired:
             flags.append("repaired")

@@ -16,7 +16,7 @@ def document(imported: Import) -> dict[str, Any]:
         "runs": [_run(run) for run in imported.runs],
         "dropped_variables": imported.dropped_variables,
         "badges": [_badge(badge) for badge in imported.badges],
-    } | ({"reason": {"en": imported.reason.en, "zh": imported.reason.zh}} if imported.reason else {})
+    } | ({"reason": imported.reason.en, "reason_zh": imported.reason.zh} if imported.reason else {})
 
 
 def _run(run: ImportedRun) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def _half(half: Half | None) -> dict[str, float | None] | None:
 
 
 def _badge(badge: Badge) -> dict[str, Any]:
-    return {"kind": badge.kind, "line": badge.line, "text": {"en": badge.text.en, "zh": badge.text.zh}}
+    return {"kind": badge.kind, "line": badge.line, "text": badge.text.en, "text_zh": badge.text.zh}
 
 
 def _table(table: Table) -> dict[str, Any]:

@@ -98,7 +98,10 @@ def read_row(line: str, known: Titles | None, *, has_root: bool | None = None) -
     if first is None:
         return None
     second = _half(numbers[width : 2 * width])
-    used = width if second is None else 2 * width
+    is_lone = second is None
+    used = width if is_lone else 2 * width
+    if second is not None and second.time is second.algbw is second.busbw is None:
+        second = None
     more = tuple(token.text for token in rest[used:])
     expected = len(known.extra) if known else 0
     return RawRow(
@@ -107,11 +110,12 @@ def read_row(line: str, known: Titles | None, *, has_root: bool | None = None) -
         dtype=head["type"],
         redop=redop,
         root=root,
-        halves=_places(first, second, begins=numbers[0], before=before, known=known),
-        extra=(*_per_iteration(numbers[:used], known), *(more if second is not None else ())),
+        halves=(first, second) if not is_lone else _places(first, begins=numbers[0], before=before, known=known),
+        extra=(*_per_iteration(numbers[:used], known), *(() if is_lone else more)),
         tokens=tokens[: len(tokens) - len(rest) + used],
-        is_whole=second is not None or not more,
-        has_junk=bool(more) and (second is None or not _is_plausible_extra(more, expected)),
+        is_whole=not (is_lone and more),
+        is_lone=is_lone,
+        has_junk=bool(more) and (is_lone or not _is_plausible_extra(more, expected)),
     )
 
 
@@ -198,16 +202,15 @@ def _precision(text: str) -> float:
 
 
 def _places(
-    first: Printed, second: Printed | None, *, begins: Token, before: int, known: Titles | None
+    half: Printed, *, begins: Token, before: int, known: Titles | None
 ) -> tuple[Printed | None, Printed | None]:
-    """Which half is which: a lone half under the second title, or behind a blank one, is the in-place one."""
-    if second is None:
-        if known and known.only_in_place:
-            return None, first
-        at = known.second_half_at if known else None
-        if begins.end >= at - 2 if at else begins.start - before >= _BLANK_HALF:
-            return None, first
-    return first, second
+    """Which half a lone one is: in-place when it stands under the second title, or behind a blank half."""
+    if known and known.only_in_place:
+        return None, half
+    at = known.second_half_at if known else None
+    if begins.end >= at - 2 if at else begins.start - before >= _BLANK_HALF:
+        return None, half
+    return half, None
 
 
 def _is_plausible_extra(extra: Sequence[str], expected: int) -> bool:

@@ -32,7 +32,11 @@ class Printed:
 
 @dataclass(frozen=True, slots=True)
 class RawRow:
-    """A row as printed. `halves` holds out-of-place and in-place; `is_whole` is False when a half was cut short."""
+    """A row as printed.
+
+    `halves` holds out-of-place and in-place; `is_whole` is False when a half was cut short,
+    `is_lone` is True when only one was printed.
+    """
 
     size: int
     count: int
@@ -44,5 +48,6 @@ class RawRow:
     tokens: tuple[Token, ...]
     line: int = 0
     is_whole: bool = True
+    is_lone: bool = False
     has_junk: bool = False
     is_repaired: bool = False

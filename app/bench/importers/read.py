@@ -32,8 +32,8 @@ def read_log(data: bytes | str) -> Import:
         limit = MAXIMUM_BYTES // 2**20
         return _nothing(
             Text(
-                f"The file has {size / 2**20:.0f} MiB; at most {limit} MiB are read. Cut it to the tables.",
-                f"文件有 {size / 2**20:.0f} MiB，最多读取 {limit} MiB。请只保留表格部分。",
+                f"The file is larger than {limit} MiB, the most that is read. Cut it to the tables.",
+                f"文件超过 {limit} MiB 的上限。请只保留表格部分。",
             )
         )
     text = text_of(data) if isinstance(data, bytes) else data
