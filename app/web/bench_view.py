@@ -19,7 +19,6 @@ from app.bench.spec import Operation
 from app.core.i18n import Language, Text, same
 from app.core.units import binary_bytes
 from app.hardware.fit import Fit
-from app.hardware.presets import DatasheetProfile
 from app.web import charts
 
 STATUS_KINDS: Mapping[str, str] = {
@@ -31,7 +30,7 @@ STATUS_KINDS: Mapping[str, str] = {
 }
 """The look of a status; what is not here is an error."""
 
-_STYLES = (
+STYLES = (
     ("var(--intra)", "solid", "circle"),
     ("var(--accent)", "dash", "square"),
     ("var(--ink-soft)", "dot", "triangle-up"),
@@ -89,36 +88,16 @@ def run_chart(rows: Sequence[Row], fits: Mapping[str, Fit], *, language: Languag
     data: list[dict[str, Any]] = []
     for number, (operation, group) in enumerate(by_operation(rows).items()):
         title = operation_title(operation)[language]
-        data.append(_trace(group, name=title, style=number))
+        data.append(trace(group, name=title, style=number))
         fit = fits.get(operation)
         if fit is not None and fit.refused is None:
             data.append(_fitted(group, fit, style=number, language=language))
-    return _figure(data, [row.size_bytes for row in rows], language=language)
+    return figure(data, [row.size_bytes for row in rows], language=language)
 
 
-def compare_chart(
-    groups: Sequence[tuple[str, Sequence[Row]]], *, datasheet: DatasheetProfile | None, language: Language
-) -> Markup:
-    """Bus bandwidth over size of several runs for one operation, with the datasheet's line where one is chosen."""
-    data = [_trace(rows, name=name, style=number) for number, (name, rows) in enumerate(groups)]
-    sizes = [row.size_bytes for _, rows in groups for row in rows]
-    if datasheet is not None and sizes:
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": datasheet.title[language],
-                "x": [min(sizes), max(sizes)],
-                "y": [datasheet.sheet.nvlink_gb_per_s] * 2,
-                "line": {"color": "var(--exposed)", "dash": "longdashdot", "width": 1.5},
-                "hovertemplate": "%{y:.4g} GB/s",
-            }
-        )
-    return _figure(data, sizes, language=language)
-
-
-def _trace(rows: Sequence[Row], *, name: str, style: int) -> dict[str, Any]:
-    colour, dash, symbol = _STYLES[style % len(_STYLES)]
+def trace(rows: Sequence[Row], *, name: str, style: int) -> dict[str, Any]:
+    """The measured curve of one operation or run; `style` counts the curves of a chart."""
+    colour, dash, symbol = STYLES[style % len(STYLES)]
     return {
         "type": "scatter",
         "mode": "lines+markers",
@@ -134,7 +113,7 @@ def _trace(rows: Sequence[Row], *, name: str, style: int) -> dict[str, Any]:
 
 def _fitted(rows: Sequence[Row], fit: Fit, *, style: int, language: Language) -> dict[str, Any]:
     """The fit as a thin line through the same sizes."""
-    colour, _, _ = _STYLES[style % len(_STYLES)]
+    colour, _, _ = STYLES[style % len(STYLES)]
     factors = {row.size_bytes: bandwidth(row.out_of_place) / row.out_of_place.algbw_gb_per_s for row in rows}
     return {
         "type": "scatter",
@@ -149,7 +128,8 @@ def _fitted(rows: Sequence[Row], fit: Fit, *, style: int, language: Language) ->
     }
 
 
-def _figure(data: list[dict[str, Any]], sizes: Sequence[int], *, language: Language) -> Markup:
+def figure(data: list[dict[str, Any]], sizes: Sequence[int], *, language: Language) -> Markup:
+    """A chart of bus bandwidth over size with the curves of `data`."""
     ticks = [1024 * 8**power for power in range(9)]
     shown = [tick for tick in ticks if not sizes or min(sizes) / 2 <= tick <= max(sizes) * 2]
     layout = charts.layout(

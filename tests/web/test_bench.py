@@ -191,6 +191,7 @@ def test_text_of_a_run_is_never_markup(client: TestClient, store: RunStore) -> N
     ("name", "media_type", "content"),
     [
         ("nccl-tests.txt", "text/plain; charset=utf-8", "# Collective test starting: all_reduce_perf"),
+        ("nccl-tests.json", "application/json", '"bus_bw"'),
         ("result.json", "application/json", '"busbw_gb_per_s"'),
         ("rows.csv", "text/csv; charset=utf-8", "operation,size_bytes"),
     ],
@@ -237,30 +238,6 @@ def test_a_deleted_run_is_gone_with_its_files(client: TestClient, store: RunStor
 
     assert client.get(f"/bench/runs/{run_id}").status_code == 404
     assert not folder.exists()
-
-
-def test_runs_compare_by_size_with_a_datasheet_line(client: TestClient, store: RunStore) -> None:
-    ended(store)
-    ended(store, factor=2.0)
-
-    page = client.get("/bench/compare?runs=1,2&datasheet=h100-sxm").text.replace("\u2009", " ")
-    same = client.get("/bench/compare?runs=1&runs=2&datasheet=h100-sxm").text.replace("\u2009", " ")
-
-    cells = re.findall(r'<td class="number">([\d.,]+)</td>', page)
-    assert cells[:2] == ["101", "0.0101"]
-    assert cells[2:4] == ["202", "0.00507"]
-    assert "450 GB/s" in page
-    assert page.count("<tr>") == same.count("<tr>")
-
-
-def test_a_deleted_run_does_not_take_the_others_out_of_a_comparison(client: TestClient, store: RunStore) -> None:
-    ended(store)
-
-    answer = client.get("/bench/compare?runs=1,77")
-
-    assert answer.status_code == 200
-    assert "No longer there: run 77." in answer.text
-    assert "Run 1" in answer.text
 
 
 def test_a_good_run_is_a_hardware_profile(client: TestClient, store: RunStore) -> None:

@@ -1,10 +1,11 @@
-"""The Bench: choose a run and see its command, start it, watch it, read and compare results.
+"""The Bench: choose a run and see its command, start it, watch it, read its results.
 
 Handlers only write and read rows; the runner is a process of its own (`app/bench/runner.py`), which is summoned when a run
 waits. A watched page asks each second; the answer to the last question has status 286, on which htmx stops asking. Without
 JavaScript the page reloads itself.
 """
 
+import dataclasses
 import shutil
 from typing import Annotated, Any
 
@@ -14,17 +15,14 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from app.bench import catalog
 from app.bench.diagnosis.model import INSTALL_TORCH
-from app.bench.events import Row
-from app.bench.formats import csv_export, json_export, nccl_text
+from app.bench.formats import csv_export, json_export, nccl_json, nccl_text
 from app.bench.home import run_folder
 from app.bench.launchers import local
 from app.bench.runner import has_torch, summon
 from app.bench.runs import Run
-from app.bench.store import RunStore
 from app.core.errors import Conflict, NotFound, Unavailable
-from app.core.i18n import Language, Text
+from app.core.i18n import Text
 from app.hardware.fit import fit_rows
-from app.hardware.presets import presets
 from app.web import bench_form, bench_view, render
 from app.web.bench_form import Form
 from app.web.language import language_of
@@ -35,7 +33,6 @@ from app.web.services import services
 router = APIRouter()
 
 STOP_POLLING = 286
-MAXIMUM_COMPARED = 5
 MAXIMUM_WAITING = 20
 
 RunId = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -138,12 +135,21 @@ def delete(request: Request, run_id: RunId) -> Response:
 
 
 @router.get("/bench/runs/{run_id}/{name}")
-def download(request: Request, run_id: RunId, name: str) -> Response:
-    """The result as a file: `nccl-tests.txt`, `result.json`, `rows.csv`."""
-    result = run_store(services(request)).result(run_id)
+def download(request: Request, run_id: RunId, name: str, operation: str = "") -> Response:
+    """The result as a file: `nccl-tests.txt`, `nccl-tests.json`, `result.json`, `rows.csv`.
+
+    The JSON of nccl-tests has a document a line, one for each operation; with `operation` only that, as its own program writes it.
+    """
+    store = run_store(services(request))
+    run, result = store.get(run_id), store.result(run_id)
     match name:
         case "nccl-tests.txt":
             response: Response = Response(nccl_text.document(result), media_type="text/plain; charset=utf-8")
+        case "nccl-tests.json":
+            kept = tuple(row for row in result.rows if operation in ("", row.operation))
+            result = dataclasses.replace(result, rows=kept)
+            text = nccl_json.document(result, began=run.started_at, ended=run.ended_at)
+            response = Response(text, media_type="application/json")
         case "result.json":
             fits = {operation: fit.to_json() for operation, fit in fit_rows(result.rows).items()}
             response = JSONResponse(json_export.document(result, fits=fits))
@@ -157,39 +163,6 @@ def download(request: Request, run_id: RunId, name: str) -> Response:
     stem, _, extension = name.partition(".")
     response.headers["Content-Disposition"] = f'attachment; filename="ringside-run-{run_id}-{stem}.{extension}"'
     return response
-
-
-@router.get("/bench/compare")
-def compare(
-    request: Request,
-    runs: Annotated[list[str] | None, Query()] = None,
-    operation: str = "all_reduce",
-    datasheet: str = "",
-) -> Response:
-    """Several runs side by side: bus bandwidth and time by size for one operation."""
-    store = run_store(services(request))
-    ids = _ids(runs or [])
-    found, gone = _found(store, ids[:MAXIMUM_COMPARED])
-    measured = list(dict.fromkeys(row.operation for _, rows in found for row in rows))
-    chosen = operation if operation in measured or not measured else measured[0]
-    tables = [(run, {row.size_bytes: row for row in rows if row.operation == chosen}) for run, rows in found]
-    sheet = presets().get(datasheet)
-    groups = [(_name(run, language_of(request)), list(rows.values())) for run, rows in tables if rows]
-    return render.page(
-        request,
-        "bench/compare.html",
-        block="comparison",
-        tables=tables,
-        sizes=sorted({size for _, rows in tables for size in rows}),
-        operation=chosen,
-        operations=measured,
-        datasheet=sheet,
-        datasheets=presets(),
-        left_out=max(0, len(ids) - MAXIMUM_COMPARED),
-        gone=gone,
-        chart=bench_view.compare_chart(groups, datasheet=sheet, language=language_of(request)) if groups else None,
-        view=bench_view,
-    )
 
 
 @router.get("/api/bench/runs")
@@ -257,24 +230,3 @@ def _summary(run: Run) -> dict[str, Any]:
         "num_rows": run.rows,
         "profile": run.profile_key if run.is_usable else None,
     }
-
-
-def _ids(texts: list[str]) -> list[int]:
-    """The run ids of `runs=1,2` and of `runs=1&runs=2`."""
-    parts = [part.strip() for text in texts for part in text.split(",")]
-    return list(dict.fromkeys(int(part) for part in parts if part.isdecimal() and len(part) <= 9))
-
-
-def _found(store: RunStore, ids: list[int]) -> tuple[list[tuple[Run, tuple[Row, ...]]], list[int]]:
-    """The runs with their rows, and the ids of those that are no longer there."""
-    found, gone = [], []
-    for run_id in ids:
-        try:
-            found.append((store.get(run_id), store.rows(run_id)))
-        except NotFound:
-            gone.append(run_id)
-    return found, gone
-
-
-def _name(run: Run, language: Language) -> str:
-    return Text(f"Run {run.id}", f"运行 {run.id}")[language]
