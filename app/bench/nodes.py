@@ -21,6 +21,7 @@ from app.bench import launchers
 from app.bench.launchers import local
 from app.bench.launchers.model import NAME, Launcher, Node
 from app.bench.launchers.package import NODE
+from app.bench.setting_errors import explain
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.i18n import Text, same
 from app.core.registry import discover
@@ -47,6 +48,11 @@ class NodeFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+
+    @property
+    def path(self) -> Path:
+        """Where the file is, or will be."""
+        return self._path
 
     def nodes(self) -> dict[str, Node]:
         """This machine and every section that is right, by name."""
@@ -92,11 +98,21 @@ class NodeFile:
         document.add(node.name, section)
         self._write(document)
 
-    def remove(self, name: str) -> None:
-        """Take its section out; the runs that were made on it stay. Raises NotFound."""
+    def section(self, name: str) -> str:
+        """Its section as it is written, right or wrong. Raises NotFound, or Conflict for this machine, which has none."""
         document = self._writable()
         if name not in document:
+            if name == local.node.name:
+                raise Conflict(Text("This machine is always a node.", "本机始终是一个节点。"))
             raise no_such_node(name, known=list(self.nodes()))
+        alone = tomlkit.document()
+        alone.add(name, document.item(name))
+        return alone.as_string()
+
+    def remove(self, name: str) -> None:
+        """Take its section out; the runs that were made on it stay. Raises what `section` does."""
+        self.section(name)
+        document = self._writable()
         document.remove(name)
         self._write(document)
 
@@ -149,7 +165,7 @@ def make(name: str, section: object) -> Node:
     try:
         return Node(name, launcher, launcher.settings.model_validate(values))
     except ValidationError as error:
-        raise InvalidInput({_field(detail): same(detail["msg"]) for detail in error.errors()}) from error
+        raise InvalidInput({_field(detail): explain(detail) for detail in error.errors()}) from error
 
 
 def read_node(folder: Path) -> Node | None:

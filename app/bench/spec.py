@@ -52,6 +52,7 @@ MINIMUM_SIZE, MAXIMUM_SIZE = 8, 16 * 1024**3
 MAXIMUM_SIZES = 200
 MAXIMUM_RANKS = 1024
 MAXIMUM_HOSTS = 128
+MAXIMUM_VARIABLES = 50
 ALLOWED_VARIABLES = ("NCCL_", "TORCH_NCCL_", "GLOO_", "UCX_", "FI_", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES")
 """Environment variables a run may set on its ranks begin like this; nothing else reaches a node."""
 FORBIDDEN_VARIABLES = (
@@ -157,7 +158,7 @@ def _require(name: str, holds: bool, message: str) -> None:  # noqa: FBT001 - it
 
 def require_variables(variables: Mapping[str, str]) -> None:
     """Raises BadSpec for a variable that may not be set on ranks."""
-    _require("variables", len(variables) <= 50, "at most 50")
+    _require("variables", len(variables) <= MAXIMUM_VARIABLES, f"at most {MAXIMUM_VARIABLES}")
     for name, value in variables.items():
         shown = name[:64]
         _require("variables", _VARIABLE.fullmatch(name) is not None, f"{shown!r} is no name of a variable")
