@@ -14,6 +14,7 @@ PhaseName = Literal[
     "starting",
     "measuring",
     "drift",
+    "latency",
     "gemm",
     "overlap",
     "copies",
@@ -64,6 +65,24 @@ class Row:
     out_of_place: Measurement
     in_place: Measurement | None = None
     label: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """Single calls of an operation at one size, each begun by all ranks together on an idle link; microseconds.
+
+    A call counts as long as its slowest rank took. A `Row` times calls in a row instead, so its times are shorter.
+    """
+
+    operation: str
+    size_bytes: int
+    dtype: str
+    ranks: int
+    p50_us: float
+    p99_us: float
+    minimum_us: float
+    cv_percent: float
+    calls: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +226,10 @@ class HostReady:
     interfaces: Mapping[str, str]
     """Addresses by interface, those that are up."""
     free_port: int
+    memlock_bytes: int | None = None
+    """How much memory a process may pin; None where there is no limit, or none is known."""
+    gpu_free_bytes: tuple[int, ...] = ()
+    """Free memory of each GPU, in the order of `gpus`; empty where it was not asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,7 +302,7 @@ class Done:
     drift_percent: float | None = None
 
 
-Finding = Overlap | Copy | Link | Report
+Finding = Latency | Overlap | Copy | Link | Report
 """What a run brings besides rows and the GEMM rate."""
 KINDS_OF_FINDING: Mapping[str, type[Any]] = {kind.__name__: kind for kind in get_args(Finding)}
 Event = RankStarted | HostReady | Job | Hello | Phase | Progress | Row | Gemm | Finding | Heartbeat | Problem | Done

@@ -16,8 +16,22 @@ SPEC = "spec.json"
 NODE = "node.json"
 
 _BENCH = Path(__file__).parent.parent
-_SHARED = ("__init__.py", "codec.py", "events.py", "process.py", "spec.py", "wire.py")
-_MAIN = "from app.bench.worker.__main__ import main\n\nmain()\n"
+_SHARED = ("__init__.py", "cgroup.py", "codec.py", "events.py", "machine.py", "process.py", "spec.py", "wire.py")
+_MAIN = """\
+import sys
+
+if sys.version_info < (3, 10):
+    sys.stdout.write(
+        '{"ringside":1,"event":"Problem","kind":"old-python","text":"Python %d.%d.%d"}\\n' % sys.version_info[:3]
+    )
+    sys.stdout.flush()
+    sys.exit(1)
+
+from app.bench.worker.__main__ import main
+
+main()
+"""
+# The first lines must be understood by any Python 3, so that an old one can say so.
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold
 
 

@@ -1,8 +1,8 @@
 """The life of a rank: its private line to whoever runs it, and its end.
 
 torchrun gives each rank a session of its own, so a signal to torchrun's group misses the ranks, and a killed torchrun
-leaves them to init. Two guards end a rank with its parent: the kernel's parent-death signal, and a thread that watches the
-parent's pid. A failure becomes one `Problem` and an exit without clean-up, because clean-up of a broken group can hang.
+leaves them to init. A rank ends with its parent by the kernel's parent-death signal and by a thread that watches the parent's pid;
+where a guard runs (`guard.py`), it ends with that too. A failure becomes one `Problem` and an exit without clean-up, because clean-up of a broken group can hang.
 """
 
 import ctypes
@@ -16,9 +16,12 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from app.bench.events import Event, Problem
+from app.bench.process import start_time
 from app.bench.wire import emit
 
-_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+GUARD = "RINGSIDE_GUARD"
+"""The variable that names the guard of a run as `pid-start time`, set by the guard itself."""
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 _WATCH_SECONDS = 0.2
 FAILED = 1
 
@@ -52,16 +55,39 @@ def die_with_parent() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         # Python's own handlers wait until a blocking collective returns; the default action does not.
         signal.signal(number, signal.SIG_DFL)
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    threading.Thread(target=_watch, args=(parent,), daemon=True, name="parent watch").start()
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    guard = os.environ.get(GUARD, "")
+    if parent != 1 or guard:
+        threading.Thread(target=_watch, args=(parent, guard), daemon=True, name="parent watch").start()
 
 
-def _watch(parent: int) -> None:
-    while os.getppid() == parent and parent != 1:
-        time.sleep(_WATCH_SECONDS)
-    if parent != 1:
+def die_with(parent: int) -> None:
+    """For a child between fork and exec: be killed when `parent` dies, or now if it has died already."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
         os._exit(FAILED)
+
+
+def adopt_orphans() -> None:
+    """From now on descendants whose parent dies become children of this process instead of init's."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def _watch(parent: int, guard: str) -> None:
+    # A rank whose launcher died before it could look has init for a parent; its guard, dead by then too, tells.
+    while os.getppid() == parent and (not guard or _lives(guard)):
+        time.sleep(_WATCH_SECONDS)
+    os._exit(FAILED)
+
+
+def _lives(guard: str) -> bool:
+    pid, _, started = guard.partition("-")
+    return pid.isdigit() and start_time(int(pid)) == started
 
 
 def fail(line: Line, *, error: BaseException, rank: int, lost: Callable[[], int | None] | None = None) -> NoReturn:
