@@ -1,7 +1,8 @@
 """How many bytes a collective puts on the slowest link: the bus factors of nccl-tests.
 
 Bus bandwidth is algorithm bandwidth (message over time) times this factor; it makes runs with different
-rank counts comparable. Source: nccl-tests `doc/PERFORMANCE.md`, section "Bus bandwidth".
+rank counts comparable. Source: nccl-tests `doc/PERFORMANCE.md`, section "Bus bandwidth"; the ping-pong, which nccl-tests does not have, is timed
+one way, so a message crosses its link once.
 """
 
 from fractions import Fraction
@@ -16,6 +17,7 @@ _FACTORS = {
     "broadcast": lambda n: Fraction(min(n - 1, 1)),
     "reduce": lambda n: Fraction(min(n - 1, 1)),
     "send_recv": lambda n: Fraction(min(n - 1, 1)),
+    "ping_pong": lambda n: Fraction(min(n - 1, 1)),
 }
 
 OPERATIONS = tuple(_FACTORS)

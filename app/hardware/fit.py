@@ -7,30 +7,25 @@ Where the model does not describe the points it is refused with the reason: star
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import combinations, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from app.bench.events import Row
 from app.core.i18n import Text
 from app.core.units import GIGA
-from app.hardware.collective import OPERATIONS, bus_factor
+from app.hardware.collective import bus_factor
+from app.hardware.series import Point, Series, grouped, leading, samples
 
 MINIMUM_POINTS = 5
 MINIMUM_PIECE = 3
 """Points a piece needs: one more than it has parameters."""
-MAXIMUM_PIECES = 3
 MAXIMUM_RESIDUAL = 0.20
 EXACT = 1e-12
 """Relative squared residual below which a fit counts as exact; keeps the criterion's logarithm finite."""
-
-
-class Point(NamedTuple):
-    """One measured size: message bytes as nccl-tests counts them, and seconds."""
-
-    message_bytes: float
-    seconds: float
+SAME_SIZE = 1e-13
+"""Below this share the sizes of a piece are too close to each other to tell a slope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +42,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The model of one operation at one rank count. `refused` says why it must not be used."""
+    """The model of one series of points, see `app/hardware/series.py`. `refused` says why it must not be used."""
 
     operation: str
     ranks: int
@@ -58,6 +53,9 @@ class Fit:
     residual: float | None
     """Residual standard error relative to the measured time, degrees of freedom counted; a share, not percent."""
     refused: Text | None = None
+    dtype: str | None = None
+    label: str | None = None
+    in_place: bool = False
 
     def seconds(self, message_bytes: float) -> float:
         """The modelled time. Raises ValueError for a refused fit."""
@@ -72,6 +70,9 @@ class Fit:
         return {
             "operation": self.operation,
             "ranks": self.ranks,
+            "dtype": self.dtype,
+            "label": self.label,
+            "in_place": self.in_place,
             "points": self.points,
             "low_bytes": int(self.low_bytes),
             "high_bytes": int(self.high_bytes),
@@ -90,29 +91,15 @@ class Fit:
 
 
 def fit_rows(rows: Iterable[Row]) -> dict[str, Fit]:
-    """A fit per operation over the out-of-place times; rows with wrong values or a single rank are left out."""
-    groups: dict[str, dict[float, float]] = {}
-    ranks: dict[str, int] = {}
-    for row in rows:
-        if usable(row):
-            groups.setdefault(row.operation, {})[row.size_bytes] = row.out_of_place.time_us * 1e-6
-            ranks[row.operation] = row.ranks
-    return {
-        operation: fit_points(operation, ranks[operation], [Point(*item) for item in sorted(times.items())])
-        for operation, times in groups.items()
-    }
+    """A fit per operation, over its leading series; rows with wrong values or a single rank are left out."""
+    groups = grouped(samples(rows))
+    return {operation: fit_series(series, groups[series]) for operation, series in leading(groups).items()}
 
 
-def usable(row: Row) -> bool:
-    """Whether a row may feed a model: a known operation, several ranks, a time, no wrong value."""
-    measured = row.out_of_place
-    return (
-        row.operation in OPERATIONS
-        and row.ranks > 1
-        and row.size_bytes > 0
-        and measured.time_us > 0
-        and not measured.wrong
-    )
+def fit_series(series: Series, points: Sequence[Point]) -> Fit:
+    """The model of one series; `points` ascend in size."""
+    fit = fit_points(series.operation, series.ranks, points)
+    return replace(fit, dtype=series.dtype, label=series.label, in_place=series.in_place)
 
 
 def fit_points(operation: str, ranks: int, points: Sequence[Point]) -> Fit:
@@ -130,69 +117,107 @@ def fit_points(operation: str, ranks: int, points: Sequence[Point]) -> Fit:
             )
         )
     factor = float(bus_factor(operation, ranks=ranks))
-    candidates = [_candidate(points, cuts, factor) for cuts in _all_cuts(len(points))]
-    best = min(candidates, key=lambda candidate: candidate.criterion)
+    lines = _lines(points, factor)
+    cuts = _best_cuts(lines, len(points))
+    pieces = _pieces(lines, points, cuts)
+    residual = _residual(pieces, cuts, points, factor)
     refused = None
-    if best.residual > MAXIMUM_RESIDUAL:
-        percent, limit = f"{best.residual:.0%}".replace("%", " %"), f"{MAXIMUM_RESIDUAL:.0%}".replace("%", " %")
+    if residual > MAXIMUM_RESIDUAL:
+        percent, limit = f"{residual:.0%}".replace("%", " %"), f"{MAXIMUM_RESIDUAL:.0%}".replace("%", " %")
         refused = Text(
             f"The points scatter {percent} around the best line, more than {limit}: a model would teach nothing."
             " Repeat on a quieter machine or with a longer preset.",
             f"测量点偏离最佳拟合线 {percent}，超过 {limit}，模型没有意义。请在更空闲的机器上重测，或选更长的预设。",
         )
-    return result(best.pieces, best.residual, refused)
+    return result(pieces, residual, refused)
 
 
-class _Candidate(NamedTuple):
-    pieces: tuple[Piece, ...]
-    residual: float
-    criterion: float
+class _Line(NamedTuple):
+    """The best line through a run of points: `alpha` seconds, `slope` seconds per bus byte, sum of squared relative errors."""
+
+    alpha: float
+    slope: float
+    squares: float
 
 
-def _all_cuts(number: int) -> list[tuple[int, ...]]:
-    """Every way to cut `number` points into at most three runs of at least three points."""
-    found: list[tuple[int, ...]] = []
-    for pieces in range(1, MAXIMUM_PIECES + 1):
-        for cuts in combinations(range(MINIMUM_PIECE, number - MINIMUM_PIECE + 1), pieces - 1):
-            edges = (0, *cuts, number)
-            if all(end - start >= MINIMUM_PIECE for start, end in pairwise(edges)):
-                found.append(cuts)
+_Lines = Mapping[tuple[int, int], _Line]
+"""The line through points `start` to `end`, the end not included."""
+
+
+def _lines(points: Sequence[Point], factor: float) -> dict[tuple[int, int], _Line]:
+    """Every line a piece may need. The sums grow with the end: 200 sizes take 20 000 steps, and no sum is a difference of others."""
+    found: dict[tuple[int, int], _Line] = {}
+    for start in range(len(points) - MINIMUM_PIECE + 1):
+        s = sx = sxx = s_t = sx_t = 0.0
+        for end in range(start + 1, len(points) + 1):
+            # A point in relative terms: (alpha + slope x) / t should be 1, so u = 1 / t and v = x / t are what is fitted.
+            size, seconds = points[end - 1]
+            u, v = 1 / seconds, size * factor / seconds
+            s, sx, sxx = s + u * u, sx + u * v, sxx + v * v
+            s_t, sx_t = s_t + u, sx_t + v
+            if end - start < MINIMUM_PIECE:
+                continue
+            alpha, slope = _solve(s, sx, sxx, s_t, sx_t)
+            squares = alpha * (alpha * s + 2 * slope * sx - 2 * s_t) + slope * (slope * sxx - 2 * sx_t) + end - start
+            found[start, end] = _Line(alpha, slope, max(squares, 0.0))
     return found
 
 
-def _candidate(points: Sequence[Point], cuts: tuple[int, ...], factor: float) -> _Candidate:
-    edges = (0, *cuts, len(points))
-    pieces: list[Piece] = []
-    squares = 0.0
-    for start, end in pairwise(edges):
-        run = points[start:end]
-        alpha, slope = _line([(point.message_bytes * factor, point.seconds) for point in run])
-        squares += sum(((alpha + p.message_bytes * factor * slope) / p.seconds - 1) ** 2 for p in run)
-        # A message between two pieces belongs to the nearer one on the logarithmic axis.
-        low = math.sqrt(points[start - 1].message_bytes * run[0].message_bytes) if start else run[0].message_bytes
-        high = (
-            math.sqrt(run[-1].message_bytes * points[end].message_bytes) if end < len(points) else run[-1].message_bytes
-        )
-        pieces.append(Piece(low, high, alpha, 1 / slope if slope else math.inf))
-    parameters = 2 * len(pieces) + len(cuts)
-    number = len(points)
-    freedom = max(1, number - parameters)
-    criterion = number * math.log(max(squares / number, EXACT)) + parameters * math.log(number)
-    return _Candidate(tuple(pieces), math.sqrt(squares / freedom), criterion)
-
-
-def _line(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Intercept and slope, neither negative, that minimise the sum of squared relative errors."""
-    weights = [1 / seconds**2 for _, seconds in pairs]
-    s = sum(weights)
-    sx = sum(w * x for w, (x, _) in zip(weights, pairs, strict=True))
-    sy = sum(w * y for w, (_, y) in zip(weights, pairs, strict=True))
-    sxx = sum(w * x * x for w, (x, _) in zip(weights, pairs, strict=True))
-    sxy = sum(w * x * y for w, (x, y) in zip(weights, pairs, strict=True))
-    slope = (s * sxy - sx * sy) / (s * sxx - sx * sx)
-    alpha = (sy - slope * sx) / s
+def _solve(s: float, sx: float, sxx: float, s_t: float, sx_t: float) -> tuple[float, float]:
+    """Intercept and slope of the normal equations, neither negative."""
+    determinant = s * sxx - sx * sx
+    if determinant <= SAME_SIZE * s * sxx:
+        return s_t / s, 0.0
+    slope = (s * sx_t - sx * s_t) / determinant
+    alpha = (s_t - slope * sx) / s
     if alpha < 0:
-        return 0.0, sxy / sxx
+        return 0.0, sx_t / sxx
     if slope < 0:
-        return sy / s, 0.0
+        return s_t / s, 0.0
     return alpha, slope
+
+
+def _best_cuts(lines: _Lines, number: int) -> tuple[int, ...]:
+    """Where to cut for the least information criterion."""
+
+    def criterion(cuts: tuple[int, ...]) -> float:
+        squares = sum(lines[run].squares for run in pairwise((0, *cuts, number)))
+        return number * math.log(max(squares / number, EXACT)) + _parameters(cuts) * math.log(number)
+
+    return min(_all_cuts(number), key=criterion)
+
+
+def _residual(pieces: Sequence[Piece], cuts: tuple[int, ...], points: Sequence[Point], factor: float) -> float:
+    """The residual standard error relative to the measured times."""
+    squares = sum(
+        ((piece.alpha + point.message_bytes * factor / piece.beta) / point.seconds - 1) ** 2
+        for piece, (start, end) in zip(pieces, pairwise((0, *cuts, len(points))), strict=True)
+        for point in points[start:end]
+    )
+    return math.sqrt(squares / max(1, len(points) - _parameters(cuts)))
+
+
+def _parameters(cuts: tuple[int, ...]) -> int:
+    """Two for each piece and one for each cut."""
+    return 2 * (len(cuts) + 1) + len(cuts)
+
+
+def _all_cuts(number: int) -> Iterator[tuple[int, ...]]:
+    """Every way to cut `number` points into at most three pieces of at least three points."""
+    yield ()
+    for first in range(MINIMUM_PIECE, number - MINIMUM_PIECE + 1):
+        yield (first,)
+        for second in range(first + MINIMUM_PIECE, number - MINIMUM_PIECE + 1):
+            yield first, second
+
+
+def _pieces(lines: _Lines, points: Sequence[Point], cuts: tuple[int, ...]) -> tuple[Piece, ...]:
+    found: list[Piece] = []
+    for start, end in pairwise((0, *cuts, len(points))):
+        line = lines[start, end]
+        # A message between two pieces belongs to the nearer one on the logarithmic axis.
+        low, high = points[start].message_bytes, points[end - 1].message_bytes
+        low = math.sqrt(points[start - 1].message_bytes * low) if start else low
+        high = math.sqrt(high * points[end].message_bytes) if end < len(points) else high
+        found.append(Piece(low, high, line.alpha, 1 / line.slope if line.slope else math.inf))
+    return tuple(found)

@@ -1,26 +1,27 @@
-"""A profile made of a finished benchmark run.
+"""A profile made of measured times: those of a finished benchmark run, or of a log that somebody brought.
 
 Between two measured sizes the time is read off the straight line through both on logarithmic axes; beyond them the
 alpha-beta fit answers, and says so. The curve is kept over bus bytes (message times bus factor), so another rank
 count is looked up at the size that loads the links alike; that answer carries a warning. Rows with wrong values
-never get in: an operation that has one is refused whole.
+never get in: an operation that has one is refused whole. Neither does a run whose ranks shared a GPU. Start at `measured_profile`.
 """
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from app.bench.events import Row
 from app.bench.result import RunResult
 from app.core.errors import InvalidInput
 from app.core.i18n import Text
-from app.core.units import GIGA, TERA, binary_bytes
+from app.core.units import TERA, binary_bytes
 from app.hardware.collective import OPERATIONS, bus_factor
-from app.hardware.fit import Fit, Point, fit_rows, usable
+from app.hardware.comparability import EMULATED
+from app.hardware.fit import Fit, fit_series
 from app.hardware.model import Basis, Estimate, Kind
 from app.hardware.presets import ONE_RANK, unknown_operation
+from app.hardware.series import Point, Sample, Series, grouped, leading, samples
 
 LATENCY_KEPT = Text(
     " Measured with {measured} ranks and scaled to {ranks} by the bus factor; the start-up time, which grows with the"
@@ -31,18 +32,29 @@ LATENCY_KEPT = Text(
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The measured times of one operation. `points` ascend in size."""
+    """The measured times of one series. `points` ascend in size."""
 
-    operation: str
-    ranks: int
+    series: Series
     points: tuple[Point, ...]
     fit: Fit
-    labels: tuple[str, ...] = ()
+
+    @property
+    def operation(self) -> str:
+        return self.series.operation
+
+    @property
+    def ranks(self) -> int:
+        return self.series.ranks
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the times are not, e.g. `all-reduce inside`."""
+        return (self.series.label,) if self.series.label else ()
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredProfile:
-    """A `Profile` that answers from what a run measured. Make it with `measured_profile`."""
+    """A `Profile` that answers from measured times. Make it with `measured_profile` or `sampled_profile`."""
 
     key: str
     title: Text
@@ -51,31 +63,41 @@ class MeasuredProfile:
     flop_per_second: float | None
     bytes_per_second: float | None
     curves: dict[str, Curve]
+    """By operation, the series that answers for it."""
     refused: dict[str, Text]
     """Why an operation that was measured may not be used."""
     kind: Kind = "measured"
+    others: tuple[Curve, ...] = ()
+    """Series that were measured too and answer nothing: in-place halves, other element types, labelled passes."""
+    overlap: Mapping[str, float] = field(default_factory=dict)
+    run: RunResult | None = None
+    """The run it is made of; None for a log."""
 
     def collective(self, operation: str, message_bytes: float, ranks: int) -> Estimate:
         """The time of one collective, measured where possible.
 
-        Raises InvalidInput when the run holds nothing usable about the operation, or when the size lies
-        outside the measured range and the fit was refused.
+        Raises InvalidInput when nothing usable is known about the operation, or when the size lies
+        outside the measured range and the fit cannot stand in.
         """
         if operation not in OPERATIONS:
             raise InvalidInput({"operation": unknown_operation(operation)})
         if ranks == 1:
-            return Estimate(0.0, "measured", ONE_RANK)
+            return Estimate(0.0, self._basis, ONE_RANK)
         curve = self.curves.get(operation)
         if curve is None:
             raise InvalidInput(
                 {"operation": self.refused.get(operation) or _not_measured(operation, list(self.curves))}
             )
         scale = float(bus_factor(operation, ranks=ranks) / bus_factor(operation, ranks=curve.ranks))
-        found = _read(curve, message_bytes * scale)
+        found = _read(curve, message_bytes * scale, known=self._basis)
         if ranks == curve.ranks:
             return Estimate(found.seconds, found.basis, found.note)
         kept = LATENCY_KEPT.format(measured=curve.ranks, ranks=ranks)
         return Estimate(found.seconds, "extrapolated", Text(found.note.en + kept.en, found.note.zh + kept.zh))
+
+    @property
+    def _basis(self) -> Basis:
+        return "imported" if self.kind == "imported" else "measured"
 
 
 class _Reading(NamedTuple):
@@ -85,40 +107,74 @@ class _Reading(NamedTuple):
 
 
 def measured_profile(result: RunResult, *, key: str, title: Text, source: Text) -> MeasuredProfile:
-    """The profile of a run; operations with wrong values are listed in `refused`."""
-    rows = [row for row in result.rows if row.operation in OPERATIONS]
-    refused = {row.operation: _wrong_values(row) for row in rows if _is_wrong(row)}
-    good = [row for row in rows if row.operation not in refused and usable(row)]
-    fits = fit_rows(good)
-    curves = {operation: _curve(operation, good, fit) for operation, fit in fits.items()}
-    largest = max((row for row in good if row.operation == "all_reduce"), key=lambda row: row.size_bytes, default=None)
-    bus = None if largest is None else largest.out_of_place.busbw_gb_per_s
-    tflops = None if result.gemm is None else result.gemm.tflop_per_s
+    """The profile of a run. Operations with wrong values are listed in `refused`; all are where ranks shared a GPU."""
+    found = list(samples(result.rows))
+    if result.spec.emulated or (result.environment is not None and result.environment.emulated):
+        refused = {sample.series.operation: EMULATED for sample in found}
+        return MeasuredProfile(key, title, source, None, None, None, {}, refused, run=result)
+    return sampled_profile(
+        found,
+        key=key,
+        title=title,
+        source=source,
+        flop_per_second=None if result.gemm is None else result.gemm.tflop_per_s * TERA,
+        overlap=overlap_factors(result),
+        run=result,
+    )
+
+
+def sampled_profile(
+    found: Iterable[Sample],
+    *,
+    key: str,
+    title: Text,
+    source: Text,
+    kind: Kind = "measured",
+    refused: Mapping[str, Text] | None = None,
+    flop_per_second: float | None = None,
+    overlap: Mapping[str, float] | None = None,
+    run: RunResult | None = None,
+) -> MeasuredProfile:
+    """The profile of measured times, wherever they come from. `refused` names operations that must not be used, with the reason."""
+    known = [sample for sample in found if sample.series.operation in OPERATIONS]
+    wrong = {sample.series.operation: _wrong_values(sample) for sample in known if sample.is_wrong}
+    banned = {**(refused or {}), **wrong}
+    groups = grouped(sample for sample in known if sample.series.operation not in banned)
+    curves = {series: Curve(series, points, fit_series(series, points)) for series, points in groups.items()}
+    leaders = leading(groups)
+    answers = {operation: curves[series] for operation, series in leaders.items()}
     return MeasuredProfile(
         key=key,
         title=title,
         source=source,
-        ranks=next((curve.ranks for curve in curves.values()), None),
-        flop_per_second=None if tflops is None else tflops * TERA,
-        bytes_per_second=None if bus is None else bus * GIGA,
-        curves=curves,
-        refused=refused,
+        ranks=next((curve.ranks for curve in answers.values()), None),
+        flop_per_second=flop_per_second,
+        bytes_per_second=None if "all_reduce" not in answers else _largest_rate(answers["all_reduce"]),
+        curves=answers,
+        refused=banned,
+        kind=kind,
+        others=tuple(curve for series, curve in curves.items() if series not in leaders.values()),
+        overlap=dict(overlap or {}),
+        run=run,
     )
 
 
-def _is_wrong(row: Row) -> bool:
-    return bool(row.out_of_place.wrong or (row.in_place and row.in_place.wrong))
+def overlap_factors(result: RunResult) -> dict[str, float]:
+    """By operation, how much of the shorter side hid at the largest size measured, between 0 and 1."""
+    found: dict[str, float] = {}
+    for overlap in sorted(result.overlaps, key=lambda overlap: overlap.size_bytes):
+        found[overlap.operation] = min(1.0, max(0.0, overlap.hidden))
+    return found
 
 
-def _curve(operation: str, rows: Sequence[Row], fit: Fit) -> Curve:
-    own = [row for row in rows if row.operation == operation]
-    times = {row.size_bytes: row.out_of_place.time_us * 1e-6 for row in own}
-    labels = tuple(dict.fromkeys(row.label for row in own if row.label))
-    return Curve(operation, fit.ranks, tuple(Point(*item) for item in sorted(times.items())), fit, labels)
+def _largest_rate(curve: Curve) -> float:
+    """Bus bytes per second at the largest size."""
+    size, seconds = curve.points[-1]
+    return size * float(bus_factor(curve.operation, ranks=curve.ranks)) / seconds
 
 
-def _read(curve: Curve, message_bytes: float) -> _Reading:
-    """The time at `message_bytes` for the rank count of the curve."""
+def _read(curve: Curve, message_bytes: float, *, known: Basis) -> _Reading:
+    """The time at `message_bytes` for the rank count of the curve; `known` is the basis of a size that was measured."""
     points = curve.points
     low, high = points[0].message_bytes, points[-1].message_bytes
     if not low <= message_bytes <= high:
@@ -127,7 +183,7 @@ def _read(curve: Curve, message_bytes: float) -> _Reading:
     after = points[index]
     if after.message_bytes == message_bytes:
         size = binary_bytes(message_bytes)
-        return _Reading(after.seconds, "measured", Text(f"Measured at {size}.", f"在 {size} 处实测。"))
+        return _Reading(after.seconds, known, Text(f"Measured at {size}.", f"在 {size} 处实测。"))
     before = points[index - 1]
     share = math.log(message_bytes / before.message_bytes) / math.log(after.message_bytes / before.message_bytes)
     seconds = before.seconds * (after.seconds / before.seconds) ** share
@@ -151,6 +207,16 @@ def _outside(curve: Curve, message_bytes: float) -> _Reading:
                 )
             }
         )
+    if message_bytes > points[-1].message_bytes and not math.isfinite(fit.pieces[-1].beta):
+        raise InvalidInput(
+            {
+                "message_bytes": Text(
+                    f"{size} lies beyond the measured {low} to {high}, over which the time does not grow with the size: no"
+                    " bandwidth can be told from that. Measure larger sizes.",
+                    f"{size} 超出实测范围 {low} 到 {high}；在该范围内耗时不随大小增长，推不出带宽。请测更大的消息。",
+                )
+            }
+        )
     seconds = fit.seconds(max(message_bytes, 0.0))
     percent = f"{(fit.residual or 0) * 100:.0f}"
     note = Text(
@@ -160,11 +226,12 @@ def _outside(curve: Curve, message_bytes: float) -> _Reading:
     return _Reading(seconds, "extrapolated", note)
 
 
-def _wrong_values(row: Row) -> Text:
-    size = binary_bytes(row.size_bytes)
+def _wrong_values(sample: Sample) -> Text:
+    size = binary_bytes(sample.message_bytes)
+    operation = sample.series.operation
     return Text(
-        f"The run computed wrong values in {row.operation} at {size}; its times are not used.",
-        f"这次运行的 {row.operation} 在 {size} 处算出了错误的数值，不采用它的耗时。",
+        f"The run computed wrong values in {operation} at {size}; its times are not used.",
+        f"这次运行的 {operation} 在 {size} 处算出了错误的数值，不采用它的耗时。",
     )
 
 

@@ -1,16 +1,18 @@
 """What the rest of the app knows of hardware: how fast a GEMM runs and how long a collective takes.
 
-A `Profile` is a datasheet preset (`presets.py`) or a measured run (`measured.py`). Whoever uses an
+A `Profile` is a datasheet preset (`presets.py`), a measured run or a log measured elsewhere (`measured.py`). Whoever uses an
 answer shows its `basis`: a number read between measured points is not the same as one beyond them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from app.core.i18n import Text
 
-Kind = Literal["datasheet", "measured"]
-Basis = Literal["datasheet", "measured", "interpolated", "extrapolated"]
+Kind = Literal["datasheet", "measured", "imported"]
+Basis = Literal["datasheet", "measured", "imported", "interpolated", "extrapolated"]
+"""`measured` and `imported` mean a size that was measured, here or elsewhere; interpolated and extrapolated rest on such sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,12 @@ class Profile(Protocol):
 
     @property
     def bytes_per_second(self) -> float | None:
-        """Bus bandwidth per rank, one direction: NVLink of a datasheet, the largest all-reduce of a run."""
+        """Bus bandwidth per rank, one direction: NVLink of a datasheet, the largest all-reduce that was measured."""
+        ...
+
+    @property
+    def overlap(self) -> Mapping[str, float]:
+        """By operation, how much of the shorter of communication and computation hid behind the other, from 0 to 1."""
         ...
 
     def collective(self, operation: str, message_bytes: float, ranks: int) -> Estimate:

@@ -4,6 +4,7 @@ The figures stand in `presets.yaml` with their sources. A collective is answered
 NVLink's wire speed, without latency: a lower bound that no real run beats with a ring, and small messages miss by far.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -83,6 +84,11 @@ class DatasheetProfile:
     def bytes_per_second(self) -> float | None:
         """NVLink, one direction, bytes/s."""
         return self.sheet.nvlink_gb_per_s * GIGA
+
+    @property
+    def overlap(self) -> Mapping[str, float]:
+        """Nothing: a datasheet does not say what hides behind what."""
+        return {}
 
     def collective(self, operation: str, message_bytes: float, ranks: int) -> Estimate:
         """Bus factor times message over NVLink rate. Raises InvalidInput for an unknown operation."""

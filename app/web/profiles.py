@@ -72,7 +72,7 @@ def _measured(services: Services, store: RunStore, run_id: int) -> MeasuredProfi
         ranks = run.spec.ranks
         where = run.environment.cpu if run.environment else run.node
         kept[run_id] = measured_profile(
-            run.result(store.rows(run_id)),
+            store.result(run_id),
             key=run.profile_key,
             title=Text(f"Run {run_id}: {ranks} × {backend}", f"运行 {run_id}：{ranks} × {backend}"),
             source=Text(f"Measured on {day}: {where}", f"{day} 实测：{where}"),

@@ -25,6 +25,7 @@ MOST_DATA = 6000
 BASIS = {
     "datasheet": Text("datasheet", "数据手册"),
     "measured": Text("measured", "实测"),
+    "imported": Text("measured elsewhere", "别处实测"),
     "interpolated": Text("measured, interpolated", "实测，插值"),
     "extrapolated": Text("beyond the measured range", "超出实测范围"),
 }

@@ -1,10 +1,12 @@
+import math
 from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.hardware.fit import Point, fit_points, fit_rows
+from app.hardware.fit import fit_points, fit_rows
+from app.hardware.series import Point
 from tests.hardware.rows import row
 
 SIZES = [1024 * 2**power for power in range(17)]
@@ -91,3 +93,48 @@ def test_rows_are_fitted_per_operation_without_wrong_values_and_single_ranks() -
     assert set(fits) == {"all_reduce", "all_gather"}
     assert fits["all_reduce"].high_bytes == SIZES[-1]
     assert fits["all_reduce"].to_json()["pieces"][0]["alpha_us"] == pytest.approx(50)
+
+
+def test_sizes_too_close_to_each_other_tell_no_slope() -> None:
+    """Eight bytes in sixteen GiB: the normal equations are singular, and dividing by their determinant would be noise."""
+    fit = fit_points("all_reduce", 2, [Point(2**34 + step, 1e-3 * (1 + step % 2 / 1e3)) for step in range(8)])
+
+    assert all(math.isinf(piece.beta) for piece in fit.pieces)
+    assert fit.to_json()["pieces"][0]["beta_gb_per_s"] is None
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 2**34), st.floats(1e-6, 1.0)), min_size=5, max_size=40, unique_by=lambda p: p[0])
+)
+def test_cuts_are_made_only_where_they_earn_their_parameters(pairs: list[tuple[int, float]]) -> None:
+    """The criterion of the chosen pieces, each fitted from scratch, is no worse than that of one straight line."""
+    points = [Point(*pair) for pair in sorted(pairs)]
+
+    fit = fit_points("all_gather", 4, points)
+
+    chosen = slow_criterion(points, len(fit.pieces), [piece.high_bytes for piece in fit.pieces])
+    straight = slow_criterion(points, 1, [math.inf])
+    assert chosen <= straight + 1e-6
+
+
+def slow_criterion(points: list[Point], pieces: int, edges: list[float]) -> float:
+    runs: list[list[Point]] = [[] for _ in edges]
+    for point in points:
+        runs[next((i for i, edge in enumerate(edges) if point.message_bytes <= edge), len(edges) - 1)].append(point)
+    squares = sum(fit_squares(run) for run in runs)
+    parameters = 3 * pieces - 1
+    return len(points) * math.log(max(squares / len(points), 1e-12)) + parameters * math.log(len(points))
+
+
+def fit_squares(run: list[Point]) -> float:
+    """Least squares of (a + b x) / t - 1 with a, b >= 0, by trying the corner cases."""
+    u = [1 / p.seconds for p in run]
+    v = [p.message_bytes * 0.75 / p.seconds for p in run]
+    s, sx, sxx = sum(x * x for x in u), sum(x * y for x, y in zip(u, v, strict=True)), sum(y * y for y in v)
+    flat, proportional = (sum(u) / s, 0.0), (0.0, sum(v) / sxx)
+    candidates = [flat, proportional]
+    determinant = s * sxx - sx * sx
+    if determinant > 1e-13 * s * sxx:
+        both = ((sum(u) * sxx - sum(v) * sx) / determinant, (s * sum(v) - sx * sum(u)) / determinant)
+        candidates += [both] if min(both) >= 0 else []
+    return min(sum((a * x + b * y - 1) ** 2 for x, y in zip(u, v, strict=True)) for a, b in candidates)

@@ -1,11 +1,13 @@
+import dataclasses
 import math
 
 import pytest
 
 from app.core.errors import InvalidInput
-from app.core.i18n import same
-from app.hardware.measured import MeasuredProfile, measured_profile
-from tests.hardware.rows import result, row
+from app.core.i18n import Text, same
+from app.hardware.measured import MeasuredProfile, measured_profile, sampled_profile
+from app.hardware.series import Sample, Series
+from tests.hardware.rows import environment, overlap, result, row
 
 SIZES = [1024 * 2**power for power in range(11)]
 
@@ -87,3 +89,73 @@ def test_rates_come_from_the_largest_all_reduce_and_the_gemm() -> None:
 
 def test_a_run_without_gemm_has_no_rate_for_it() -> None:
     assert profile(with_gemm=False).flop_per_second is None
+
+
+def test_a_time_that_does_not_grow_tells_nothing_of_larger_messages() -> None:
+    """Else a latency would be promised for gigabytes."""
+    flat = profile(*(row(size, 100.0) for size in SIZES))
+
+    assert flat.collective("all_reduce", 512, ranks=2).seconds == pytest.approx(100e-6)
+    with pytest.raises(InvalidInput, match="does not grow"):
+        flat.collective("all_reduce", 1024**3, ranks=2)
+
+
+@pytest.mark.parametrize("by", ["environment", "specification"])
+def test_ranks_that_shared_a_gpu_answer_nothing(by: str) -> None:
+    run = result(*(row(size, 100 + size / 1e3) for size in SIZES))
+    if by == "environment":
+        run = dataclasses.replace(run, environment=dataclasses.replace(environment(), emulated=True))
+    else:
+        run = dataclasses.replace(run, spec=dataclasses.replace(run.spec, emulated=True))
+
+    made = measured_profile(run, key="run-1", title=same("run 1"), source=same("here"))
+
+    assert (made.bytes_per_second, made.flop_per_second, made.overlap) == (None, None, {})
+    with pytest.raises(InvalidInput, match="shared one GPU"):
+        made.collective("all_reduce", 4096, ranks=2)
+
+
+def test_what_hides_is_a_share_of_the_largest_size() -> None:
+    run = dataclasses.replace(
+        result(row(1024, 10.0)),
+        overlaps=(
+            overlap(hidden=0.4, size_bytes=2**20),
+            overlap(hidden=1.2, size_bytes=2**26),
+            overlap(hidden=0.9, size_bytes=2**10),
+            overlap("all_gather", hidden=-0.3),
+        ),
+    )
+
+    made = measured_profile(run, key="run-1", title=same("run 1"), source=same("here"))
+
+    assert made.overlap == {"all_reduce": 1.0, "all_gather": 0.0}
+
+
+def test_other_series_are_kept_aside_and_answer_nothing() -> None:
+    rows = [row(size, 100 + size / 1e3, in_place_us=50 + size / 1e3) for size in SIZES]
+    rows += [row(size, 10.0, label="one call at a time") for size in SIZES]
+
+    made = profile(*rows)
+
+    assert made.collective("all_reduce", 1024, ranks=2).seconds == pytest.approx(101.024e-6)
+    assert [(curve.series.in_place, curve.labels) for curve in made.others] == [
+        (True, ()),
+        (False, ("one call at a time",)),
+    ]
+
+
+def test_a_log_answers_as_measured_elsewhere() -> None:
+    series = Series(operation="all_gather", ranks=8, dtype="float")
+    made = sampled_profile(
+        [Sample(series, size, 1e-4 + size / 1e9) for size in SIZES],
+        key="import-1-1",
+        title=same("a log"),
+        source=same("somewhere"),
+        kind="imported",
+        refused={"all_reduce": Text("mixed runs", "混在一起的运行")},
+    )
+
+    assert made.collective("all_gather", 4096, ranks=8).basis == "imported"
+    assert made.collective("all_gather", 5000, ranks=8).basis == "interpolated"
+    with pytest.raises(InvalidInput, match="mixed runs"):
+        made.collective("all_reduce", 4096, ranks=8)

@@ -1,6 +1,7 @@
 """Durations filled in from a model shape and a hardware profile."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -26,6 +27,7 @@ class Bench:
     flop_per_second: float | None = 1e11
     bytes_per_second: float | None = 1e9
     known: tuple[str, ...] = ("all_gather", "reduce_scatter", "all_reduce")
+    overlap: Mapping[str, float] = field(default_factory=dict)
 
     def collective(self, operation: str, message_bytes: float, ranks: int) -> Estimate:
         if operation not in self.known:
