@@ -9,8 +9,10 @@ from app.bench.importers.completeness import expected_sizes, hole, series
 from app.bench.importers.facts import Facts, torn
 from app.bench.importers.failures import failures_in
 from app.bench.importers.model import Badge, Flag, Half, ImportedRow, ImportedRun
-from app.bench.importers.naming import name_operation, name_ranks, shares_gpus
+from app.bench.importers.naming import known_factor, name_operation, name_ranks, shares_gpus
+from app.bench.importers.operations import ROOTED
 from app.bench.importers.raw import Printed, RawRow
+from app.bench.importers.units import bus_factor
 from app.core.i18n import Text
 
 _LARGEST_ERROR = 1e-3
@@ -23,12 +25,16 @@ def assemble(facts: Facts) -> ImportedRun:
     badges: list[Badge] = [*failures_in(facts.other), *facts.badges]
     rows = _in_microseconds(rows, facts, badges)
     rules = checks.rules_of(rows)
+    if rules.bus is None and (factor := known_factor(facts)) is not None:
+        rules = replace(rules, bus=factor)
     kept = _checked(rows, rules, badges)
     raw = [row for row, _ in kept]
     rules = checks.rules_of(raw)
     operation = name_operation(facts, raw, rules, badges)
     ranks = name_ranks(facts, operation, raw, rules, badges)
     operation = name_operation(facts, raw, rules, badges, ranks=ranks.count) if operation.name is None else operation
+    if operation.name is not None and operation.name not in ROOTED:
+        badges += [torn(row.line, "root", fate="doubted") for row in raw if row.root not in {None, -1}]
     imported = tuple(_row(row, flags) for row, flags in kept)
     _judge(facts, imported, rules, badges, operation=operation.name, ranks=ranks.count)
     if not badges:
@@ -168,6 +174,14 @@ def _judge(
             f"the rates are {rules.rate:.3g} times size over time", f"带宽是大小除以时间的 {rules.rate:.3g} 倍"
         )
         badges.append(badge("unit-doubt", what=times))
+    elif operation and ranks and not _has_factor(operation, ranks, rules):
+        what = Text(f"the two rates do not have the ratio of {operation}", f"两种带宽之比与 {operation} 不符")
+        badges.append(badge("unit-doubt", what=what))
+
+
+def _has_factor(operation: str, ranks: int, rules: checks.Rules) -> bool:
+    factor = bus_factor(operation, ranks)
+    return factor is None or rules.bus is None or abs(rules.bus - factor) <= 0.04 * factor + 0.005
 
 
 def _is_old_definition(operation: str | None, ranks: int | None, rules: checks.Rules) -> bool:

@@ -9,15 +9,20 @@ say where, so it is dropped.
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.bench.importers.raw import Printed, RawRow
 from app.bench.importers.units import ELEMENT_BYTES
 
-_SLACK = 1.02
+_SLACK = 0.02
+_EXACT_SLACK = 1e-6
+_EXACT_SHARE = 0.8
+"""Share of a table's halves that must agree within rounding alone, for rounding alone to be granted to the rest."""
 _PRECISE = 0.02
 """Relative rounding up to which a printed figure helps to find the rule of a table."""
 _MAJORITY = 0.6
+_TIME_LIMITS = ((0.04, 1e4), (0.4, 1e6))
+"""From these times on, microseconds are never printed with more than one decimal, and with none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,7 @@ class Rules:
     multiple: int | None
     has_rates: bool
     least_bus: float = 0.0
+    slack: float = _SLACK
 
 
 def rules_of(rows: Sequence[RawRow]) -> Rules:
@@ -42,8 +48,12 @@ def rules_of(rows: Sequence[RawRow]) -> Rules:
     rate = _consensus(rates)
     if rate is not None and abs(rate - 1) < 0.03:
         rate = 1.0
+    bus = _consensus(buses)
     least = max((_least_bus(half) for row in rows for half in row.halves if half), default=0.0)
-    return Rules(rate if rates else 1.0, _consensus(buses), _multiple(rows), bool(rates), least)
+    rules = Rules(rate if rates else 1.0, bus, _multiple(rows), bool(rates), least)
+    exact = replace(rules, bus=_exact_bus(rows, bus), slack=_EXACT_SLACK)
+    found = [contradiction(half, size=row.size, rules=exact) for row in rows for half in row.halves if half]
+    return exact if found.count(None) >= _EXACT_SHARE * len(found) else rules
 
 
 def contradiction(half: Printed, *, size: int, rules: Rules) -> str | None:
@@ -51,15 +61,16 @@ def contradiction(half: Printed, *, size: int, rules: Rules) -> str | None:
     time_error, algbw_error, busbw_error = half.precision
     if half.algbw is None or half.algbw > 1e9:
         return None
+    slack = 1 + rules.slack
     low, high = half.algbw - algbw_error, half.algbw + algbw_error
     if half.time is not None and rules.rate is not None:
         data = rules.rate * size / 1e3
         least, most = half.time - time_error, half.time + time_error
-        if most <= 0 or high * _SLACK < data / most or (least > 0 and low > data / least * _SLACK):
+        if most <= 0 or high * slack < data / most or (least > 0 and low > data / least * slack):
             return "time / algbw"
     if half.busbw is not None and rules.bus is not None:
         bus_low, bus_high = half.busbw - busbw_error, half.busbw + busbw_error
-        if bus_high * _SLACK < rules.bus * low or bus_low > rules.bus * high * _SLACK:
+        if bus_high * slack < rules.bus * low or bus_low > rules.bus * high * slack:
             return "algbw / busbw"
     return None
 
@@ -84,14 +95,15 @@ def misaligned(rows: Sequence[RawRow]) -> list[RawRow]:
 
     A deleted or inserted character shifts the rest of a line even where the figures are too small to contradict each other.
     """
-    shapes = Counter((len(row.tokens), tuple(token.end for token in row.tokens)) for row in rows if row.tokens)
-    if not shapes:
+    lengths = Counter(len(row.tokens) for row in rows if row.tokens)
+    if not lengths:
         return []
-    (length, ends), times = shapes.most_common(1)[0]
+    length, times = lengths.most_common(1)[0]
+    if times < 3:
+        return []
     alike = [row for row in rows if len(row.tokens) == length]
-    if times < 3 or times < _MAJORITY * len(alike):
-        return []
-    return [row for row in rows if row.tokens and not _stands_under(row, ends)]
+    ends = [_usual(row.tokens[index].end for row in alike) for index in range(length)]
+    return [row for row in rows if row.tokens and not (_stands_under(row, ends) and _is_printed_so(row))]
 
 
 def mean_busbw(halves: Iterable[float | None]) -> float | None:
@@ -126,6 +138,22 @@ def _least_bus(half: Printed) -> float:
     return (half.busbw - busbw_error) / (half.algbw + algbw_error)
 
 
+def _exact_bus(rows: Sequence[RawRow], about: float | None) -> float | None:
+    """The ratio of bus to algorithm bandwidth near `about` that most halves allow within rounding."""
+    if not about:
+        return about
+    spans: list[tuple[float, float]] = []
+    for row in rows:
+        for half in row.halves:
+            if half and _bus(half) is not None and half.algbw and half.busbw is not None:
+                _, algbw_error, busbw_error = half.precision
+                low = (half.busbw - busbw_error) / (half.algbw + algbw_error)
+                spans.append((low, (half.busbw + busbw_error) / (half.algbw - algbw_error)))
+    # The value that most spans hold is found where one of them begins or ends.
+    ends = {end for span in sorted(spans, key=lambda span: span[1] - span[0])[:50] for end in span}
+    return max(ends, key=lambda end: sum(low <= end <= high for low, high in spans), default=about)
+
+
 def _consensus(values: Sequence[float]) -> float | None:
     """The median when most values lie within four percent of it."""
     if not values:
@@ -147,10 +175,37 @@ def _multiple(rows: Sequence[RawRow]) -> int | None:
     return multiple if times >= _MAJORITY * sum(row.count > 0 for row in rows) else None
 
 
-def _stands_under(row: RawRow, ends: Sequence[int]) -> bool:
+def _usual(values: Iterable[int]) -> int | None:
+    """The value that most have, None where there is none."""
+    found = Counter(values)
+    value, times = found.most_common(1)[0]
+    return value if times >= _MAJORITY * found.total() else None
+
+
+def _is_printed_so(row: RawRow) -> bool:
+    """False for figures with more digits than any version prints: seven characters of time, two decimals of a rate.
+
+    Ringside prints four decimals below 1 GB/s.
+    """
+    for half in row.halves:
+        if half is None:
+            continue
+        time_error, *errors = half.precision
+        if half.time is not None and any(time_error < least and half.time >= limit for least, limit in _TIME_LIMITS):
+            return False
+        for figure, error in zip((half.algbw, half.busbw), errors, strict=True):
+            if figure is not None and figure >= 1 and error < 0.004:
+                return False
+    return True
+
+
+def _stands_under(row: RawRow, ends: Sequence[int | None]) -> bool:
+    """Whether each column ends where it usually does, or is pushed by a figure that fills its field."""
     shift = 0
     before = 0
     for token, end in zip(row.tokens, ends, strict=False):
+        if end is None:
+            return True
         if token.end != end + shift:
             if token.end < end + shift or token.start - before > 2:
                 return False

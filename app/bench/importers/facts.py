@@ -16,6 +16,8 @@ _WHAT = {
     "short": Text("the row stops early", "该行没有打印完"),
     "headless": Text("the beginning of the row is missing", "缺少该行的开头"),
     "unproven": Text("its pieces cannot be proved to belong together", "无法证明各片段属于同一行"),
+    "root": Text("this operation has no root", "该操作没有 root"),
+    "keys": Text("a result lacks some of its values", "某条结果缺少数值"),
     "size": Text("size and count exclude each other", "大小与元素数矛盾"),
     "time / algbw": Text("time and algorithm bandwidth exclude each other", "时间与算法带宽矛盾"),
     "algbw / busbw": Text("the two bandwidths exclude each other", "两种带宽互相矛盾"),
@@ -23,11 +25,12 @@ _WHAT = {
 _DROPPED = Text("the row was dropped", "该行已丢弃")
 _HALF_DROPPED = Text("that half was dropped", "这一半已丢弃")
 _KEPT = Text("it was repaired", "已修复")
+_DOUBTED = Text("the row is kept as it stands", "该行原样保留")
 
 
 def torn(line: int, what: str, *, fate: str = "dropped") -> Badge:
-    """The badge of a torn row; `fate` is dropped, half or kept."""
-    kept = {"dropped": _DROPPED, "half": _HALF_DROPPED, "kept": _KEPT}[fate]
+    """The badge of a torn row; `fate` is dropped, half, kept (repaired) or doubted."""
+    kept = {"dropped": _DROPPED, "half": _HALF_DROPPED, "kept": _KEPT, "doubted": _DOUBTED}[fate]
     return badge("torn", line=line, what=_WHAT[what], kept=kept)
 
 

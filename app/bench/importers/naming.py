@@ -10,6 +10,7 @@ from app.bench.importers.facts import Facts
 from app.bench.importers.model import Badge, Device, OperationBasis, RanksBasis
 from app.bench.importers.operations import guess_operation, ranks_from_rates
 from app.bench.importers.raw import RawRow
+from app.bench.importers.units import bus_factor
 from app.core.i18n import Text
 
 _PARTED = frozenset({"all_gather", "reduce_scatter", "all_to_all", "gather", "scatter"})
@@ -103,6 +104,14 @@ def listed_ranks(facts: Facts) -> Listed | None:
         return None
     count = max(numbers) + 1
     return Listed(count, len(numbers) == count and not facts.ranks_hidden)
+
+
+def known_factor(facts: Facts) -> float | None:
+    """The ratio of the two rates by the named operation and a complete device list; None where either is missing."""
+    listed = listed_ranks(facts)
+    if facts.operation is None or facts.operation_basis != "named" or listed is None or not listed.is_sure:
+        return None
+    return bus_factor(facts.operation, listed.count)
 
 
 def shares_gpus(devices: Sequence[Device]) -> bool:

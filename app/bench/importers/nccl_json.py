@@ -11,18 +11,21 @@ from typing import Any
 
 from app.bench.importers.assemble import assemble
 from app.bench.importers.badges import badge
-from app.bench.importers.facts import Facts
+from app.bench.importers.facts import Facts, torn
 from app.bench.importers.json_documents import Document, documents
 from app.bench.importers.model import Device, Import
 from app.bench.importers.raw import Printed, RawRow
 from app.bench.importers.reader import Log, Reader
-from app.bench.importers.units import ELEMENT_BYTES, bus_factor, operation_name
+from app.bench.importers.units import ELEMENT_BYTES, REDOPS, bus_factor, operation_name
 from app.core.i18n import Text
 
 _ALLOWED = re.compile(r"(?:NCCL|UCX|FI|OMPI)_\w+|CUDA_VISIBLE_DEVICES")
 _SECRET = re.compile(r"TOKEN|SECRET|PASSW|KEY|CREDENTIAL|AUTH", re.IGNORECASE)
 _MARK = re.compile(r'"(?:average_bus_bandwidi?th|out_of_bounds|nccl_version|out_of_place)"\s*:')
 _MAXIMUM_VALUE = 200
+_KEYS = frozenset({"size", "count", "type", "redop", "root", "out_of_place", "in_place"})
+_HALF_KEYS = frozenset({"alg_bw", "bus_bw", "nwrong"})
+_TIMES = frozenset({"time", "cpu_time"})
 
 
 def recognise(log: Log) -> float:
@@ -52,6 +55,8 @@ def _facts(document: Document) -> tuple[Facts, int]:
     facts = Facts(has_header=True)
     results = [item for item in _list(value.get("results")) if isinstance(item, dict)]
     facts.rows = [row for item in results if (row := _row(item, document.line)) is not None]
+    if len(facts.rows) < len(_list(value.get("results"))) or not all(row.is_whole for row in facts.rows):
+        facts.badges.append(torn(document.line, "keys"))
     config = _mapping(value.get("config"))
     facts.parameters = {
         key: text for key, item in config.items() if key != "devices" and (text := _plain(item)) is not None
@@ -84,19 +89,31 @@ def _row(item: Mapping[str, Any], line: int) -> RawRow | None:
     out_of_place, in_place = _half(item.get("out_of_place")), _half(item.get("in_place"))
     if out_of_place is None and in_place is None:
         return None
-    redop = item.get("redop")
+    redop = item["redop"].strip() if isinstance(item.get("redop"), str) else None
     root = _integer(item.get("root"))
     return RawRow(
         size=size,
         count=count,
         dtype=str(dtype),
-        redop=redop.strip() or None if isinstance(redop, str) else None,
+        redop=redop or None,
         root=root,
         halves=(out_of_place, in_place),
         extra=tuple(_per_iteration(item)),
         tokens=(),
         line=line,
-        is_whole="in_place" in item and "out_of_place" in item,
+        is_whole=_is_whole(item),
+    )
+
+
+def _is_whole(item: Mapping[str, Any]) -> bool:
+    """True when every key is there under the name and with the kind of value that nccl-tests writes."""
+    halves = [half for half in (item.get("out_of_place"), item.get("in_place")) if half is not None]
+    return (
+        item.keys() >= _KEYS
+        and isinstance(item["redop"], str)
+        and item["redop"].strip() in {"", *REDOPS}
+        and _integer(item["root"]) is not None
+        and all(isinstance(half, dict) and half.keys() >= _HALF_KEYS and half.keys() & _TIMES for half in halves)
     )
 
 

@@ -10,11 +10,11 @@ from app.bench.importers.raw import RawRow
 from app.bench.importers.units import bus_factor, ranks_between
 
 _PARTED = frozenset({"all_gather", "reduce_scatter", "all_to_all", "gather", "scatter"})
-_ROOTED = frozenset({"broadcast", "reduce", "gather", "scatter"})
+ROOTED = frozenset({"broadcast", "reduce", "gather", "scatter"})
 _REDUCING = frozenset({"all_reduce", "reduce_scatter", "reduce", "send_recv"})
 """Operations whose reduction column holds a word; send_recv prints one although it reduces nothing."""
 _UNCHECKED_IN_PLACE = frozenset({"all_to_all", "send_recv"})
-_ALL = _PARTED | _ROOTED | _REDUCING | {"hypercube"}
+_ALL = _PARTED | ROOTED | _REDUCING | {"hypercube"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ def guess_operation(rows: Sequence[RawRow], rules: Rules, titles: Titles | None,
     left &= _REDUCING if reduces else _ALL - _REDUCING
     roots = {row.root for row in rows}
     if roots and roots <= {None, -1}:
-        left -= _ROOTED
+        left -= ROOTED
     elif roots:
-        left &= _ROOTED
+        left &= ROOTED
     if not reduces and all(row.redop is None and row.root == -1 for row in rows):
         left &= {"hypercube"}
     if rules.multiple is not None and ranks != 1:
