@@ -15,9 +15,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
-from app.bench import process
+from app.bench import machine, preflight, process
 from app.bench.devices import Devices
 from app.bench.events import Problem
 from app.bench.home import home_id, lock_path, log_path, run_folder
@@ -121,7 +122,7 @@ class Runner:
             if claimed is None:
                 devices.release()
                 continue
-            self._let_go(claimed, node, devices, self._start)
+            self._let_go(claimed, node, devices, partial(self._start, claimed, node))
             return True
         return False
 
@@ -168,10 +169,16 @@ class Runner:
             supervisor.watch()
         log.info("run %d: %s", run.id, self._store.get(run.id).status)
 
-    def _start(self, supervisor: Supervisor) -> None:
+    def _start(self, run: Run, node: Node, supervisor: Supervisor) -> None:
         free = shutil.disk_usage(self._data).free
         if free < self._limits.free_disk_bytes:
             raise Refused(Problem(kind="disk-full", text=f"{binary_bytes(free)} left in the data folder"))
+        if node.launcher.is_here:
+            # The drivers of other nodes ask there, on the hosts the run gets.
+            here = machine.ready(self._data)
+            for problem in preflight.fits(run.spec, here, interface=node.settings.interface):
+                if problem.fatal:
+                    raise Refused(problem)
         supervisor.start()
 
     def _refuse(self, run: Run, problem: Problem) -> None:

@@ -162,6 +162,16 @@ def test_a_full_disk_is_told_before_anything_is_started(store: RunStore, data: P
     assert (run.status, run.problems[0].kind, run.command) == ("launch_failed", "disk-full", ())
 
 
+def test_a_run_that_cannot_fit_is_told_before_anything_is_started(store: RunStore, data: Path) -> None:
+    run_id = store.enqueue(replace(spec(ranks=1024), sizes=(16 * 1024**3,)), node="local", now=NOON)
+
+    make_runner(store, data, "finish").work()
+
+    run = store.get(run_id)
+    assert (run.status, run.command, run.rows) == ("launch_failed", (), 0)
+    assert [problem.kind for problem in run.problems] == ["too-little-memory"]
+
+
 def test_a_command_that_cannot_be_started_is_told(store: RunStore, data: Path) -> None:
     run_id = store.enqueue(spec(), node="local", now=NOON)
 
