@@ -114,6 +114,24 @@ EXTRA_TITLES: Mapping[Extra, tuple[Text, Text]] = {
 }
 """The name of an extra and what it brings."""
 
+OVERLAP_LABELS: Mapping[str, Text] = {
+    "shares the CPU cores": Text(
+        "The collective and the product ran on the same CPU cores: without a spare core for Gloo little can hide.",
+        "集合通信与矩阵乘法共用 CPU 核：没有空闲的核给 Gloo，就几乎无法掩盖。",
+    ),
+}
+"""What the label of an overlap means."""
+
+REPORT_TITLES: Mapping[str, Text] = {
+    "cpu": Text("Processors, caches, NUMA nodes", "处理器、缓存与 NUMA 节点"),
+    "network": Text("Network interfaces", "网络接口"),
+    "nvidia-smi topo -m": Text("How GPUs and network cards are connected", "GPU 与网卡的连接方式"),
+    "nvidia-smi topo -p2p r": Text("Which GPUs read each other's memory", "哪些 GPU 能互读显存"),
+    "nvml": Text("What the driver says of the GPUs", "驱动报告的 GPU 信息"),
+    "nccl": Text("What NCCL chose", "NCCL 的选择"),
+}
+"""What a report of a machine is about."""
+
 
 @dataclass(frozen=True, slots=True)
 class Preset:

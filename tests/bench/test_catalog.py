@@ -12,12 +12,16 @@ from app.bench.catalog import (
     DTYPE_TITLES,
     EXTRA_TITLES,
     OPERATIONS,
+    OVERLAP_LABELS,
     PRESETS,
     REDOP_TITLES,
+    REPORT_TITLES,
     preset_spec,
     sizes,
 )
 from app.bench.spec import MAXIMUM_SIZE, BadSpec, Dtype, Extra, Operation, Redop, RunSpec
+from app.bench.worker.overlap import SHARED_CORES
+from app.bench.worker.topology import TITLES
 
 
 @pytest.mark.parametrize(
@@ -26,6 +30,11 @@ from app.bench.spec import MAXIMUM_SIZE, BadSpec, Dtype, Extra, Operation, Redop
 )
 def test_every_choice_has_a_title(titles: dict[str, Any], names: Any) -> None:
     assert list(titles) == list(typing.get_args(names))
+
+
+def test_reports_and_labels_of_the_worker_are_named() -> None:
+    assert tuple(REPORT_TITLES) == TITLES
+    assert tuple(OVERLAP_LABELS) == (SHARED_CORES,)
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 from app.bench.events import Environment
+from app.bench.worker import gpu
 from app.bench.worker.group import Group
 from app.bench.worker.timing import clock_for
 
@@ -43,8 +44,16 @@ def environment(group: Group, *, hide_host: bool) -> Environment:
         nccl=".".join(map(str, torch.cuda.nccl.version())) if on_gpu else None,
         cuda=torch.version.cuda if on_gpu else None,
         driver=_driver() if on_gpu else None,
+        emulated=shares_gpu(group),
         variables=variables(dict(os.environ)),
     )
+
+
+def shares_gpu(group: Group) -> bool:
+    """Whether any two ranks use one GPU; all ranks ask together. Where torch does not tell GPUs apart, their number does."""
+    identity = gpu.uuid(group.device) or f"{group.peers[group.rank].host} {group.device}"
+    used = group.gather_text(identity if group.device.type == "cuda" else f"rank {group.rank}")
+    return len(set(used)) < len(used)
 
 
 def variables(environ: dict[str, str]) -> dict[str, str]:

@@ -1,8 +1,11 @@
 """Matrix multiplication on every rank at once: the rate a rank gets beside its peers, as in training.
 
-Random normal data, because zeros draw less power and let a GPU clock higher than real work would. Each shape is
-warmed up, then repeated; the figure of a shape is the median over repeats of the slowest rank. Two pairs of operands
-take turns, so that the last product's operands are not all in the cache. A product of m x k by k x n counts 2mnk FLOP.
+Random normal data, because zeros draw less power and let a GPU clock higher than real work would. Each shape is warmed
+up until two successive batches agree within 5 %, then repeated; its figure is the median over repeats of the slowest
+rank. Two pairs of operands take turns: on a GPU the two and the result are larger than its L2 cache, so no product
+finds its operands there; on a CPU the smaller shapes fit into the cache, as the tiles of a real layer do.
+A product of m x k by k x n counts 2mnk FLOP. On GPUs the clock and the reasons that hold it back are read while products
+are still queued behind the measured ones.
 """
 
 import math
@@ -12,10 +15,11 @@ from collections.abc import Callable
 
 import torch
 
-from app.bench.events import Gemm, GemmRate
+from app.bench.events import Gemm, GemmRate, Problem
+from app.bench.worker import gpu
 from app.bench.worker.buffers import TORCH_TYPES
 from app.bench.worker.group import Group
-from app.bench.worker.timing import Clock, clock_for
+from app.bench.worker.timing import SETTLED, Call, Clock, clock_for
 
 Shape = tuple[int, int, int]
 
@@ -23,8 +27,12 @@ CPU_SHAPES: tuple[Shape, ...] = ((512, 512, 512), (1024, 1024, 1024), (512, 4096
 GPU_SHAPES: tuple[Shape, ...] = ((4096, 4096, 4096), (8192, 8192, 8192), (8192, 28672, 8192))
 DTYPES = ("bfloat16", "float")
 _WARM_UP_SHARE = 0.3
+_WARM_UP_BATCHES = 8
+"""A batch of the warm-up takes this part of its time."""
 _MINIMUM_REPEATS = 5
 _MAXIMUM_REPEATS = 200
+_LOAD_SECONDS = 0.02
+"""How long products are queued while the driver is asked for the clock."""
 
 
 def gemm(group: Group, *, seconds: float, seed: int, beat: Callable[[], None]) -> Gemm | None:
@@ -49,6 +57,12 @@ def gemm(group: Group, *, seconds: float, seed: int, beat: Callable[[], None]) -
     return Gemm(best_dtype=best.dtype, tflop_per_s=best.tflop_per_s, rates=tuple(rates))
 
 
+def throttling(rates: Gemm) -> Problem | None:
+    """A warning when heat or a weak power supply held any GPU back; None when all was well."""
+    faults = sorted({reason for rate in rates.rates for reason in rate.throttled} & gpu.FAULTS)
+    return Problem(kind="throttled", text=", ".join(faults), fatal=False) if faults else None
+
+
 def _rate(
     group: Group, clock: Clock, shape: Shape, *, dtype: str, seconds: float, seed: int, beat: Callable[[], None]
 ) -> GemmRate | None:
@@ -70,13 +84,12 @@ def _rate(
     beat()
     if mean * _MINIMUM_REPEATS > 10 * seconds:
         return None
-    warm = max(1, math.ceil(seconds * _WARM_UP_SHARE / mean))
-    clock.batch(call, first=0, iterations=min(warm, _MAXIMUM_REPEATS))
-    mean = group.maximum(clock.batch(call, first=0, iterations=2)[0] / 2)
+    mean = _warm_up(group, clock, call, mean=mean, seconds=seconds * _WARM_UP_SHARE, beat=beat)
     repeats = max(_MINIMUM_REPEATS, min(_MAXIMUM_REPEATS, math.ceil(seconds * (1 - _WARM_UP_SHARE) / mean)))
     group.barrier()
     _, singles = clock.batch(call, first=0, iterations=repeats)
     by_rank = group.gather(singles or clock.singles(call, iterations=repeats))
+    clock_mhz, throttled = _under_load(group, call, mean=mean)
     beat()
     flop = 2 * m * n * k
     return GemmRate(
@@ -87,4 +100,31 @@ def _rate(
         tflop_per_s=flop / max(map(statistics.median, by_rank)) / 1e12,
         maximum_tflop_per_s=flop / min(map(min, by_rank)) / 1e12,
         repeats=repeats,
+        clock_mhz=clock_mhz,
+        throttled=throttled,
     )
+
+
+def _warm_up(group: Group, clock: Clock, call: Call, *, mean: float, seconds: float, beat: Callable[[], None]) -> float:
+    """Seconds of a product once two successive batches agree, or when the time is up; the same on every rank."""
+    begin = time.monotonic()
+    iterations = max(2, min(_MAXIMUM_REPEATS, math.ceil(seconds / _WARM_UP_BATCHES / mean)))
+    before = 0.0
+    while True:
+        mean = max(group.maximum(clock.batch(call, first=0, iterations=iterations)[0] / iterations), 1e-9)
+        beat()
+        if abs(mean - before) <= SETTLED * before or group.maximum(time.monotonic() - begin) >= seconds:
+            return mean
+        before = mean
+
+
+def _under_load(group: Group, call: Call, *, mean: float) -> tuple[int | None, tuple[str, ...]]:
+    """The clock of rank 0's GPU, and what holds any rank's clock back; nothing on the CPU."""
+    if group.device.type != "cuda":
+        return None, ()
+    for number in range(min(_MAXIMUM_REPEATS, math.ceil(_LOAD_SECONDS / mean))):
+        call(number)
+    seen = gpu.state(group.device)
+    torch.cuda.synchronize()
+    told = {reason for text in group.gather_text("\n".join(seen.reasons)) for reason in text.splitlines()}
+    return seen.clock_mhz, tuple(sorted(told))

@@ -18,6 +18,7 @@ import torch.distributed as dist
 
 from app.bench.process import start_ticks
 from app.bench.spec import Backend, BackendChoice
+from app.bench.worker import nccl_log, sharing
 from app.bench.worker.life import Failure, within
 
 _PEER_BYTES = 512
@@ -45,6 +46,13 @@ class Group:
     device: torch.device
     control: dist.ProcessGroup | None
     peers: tuple[Peer, ...]
+    nccl_log: int | None = None
+    """The file NCCL speaks into, where it was asked to."""
+
+    @property
+    def local_ranks(self) -> int:
+        """The number of ranks on this rank's host."""
+        return sum(peer.host == self.peers[self.rank].host for peer in self.peers)
 
     def barrier(self) -> None:
         """Returns when every rank has come here."""
@@ -95,37 +103,60 @@ class Group:
         within(_DESTROY_SECONDS, dist.destroy_process_group)
 
 
-def join(*, rank: int, ranks: int, local_rank: int, choice: BackendChoice, timeout_seconds: float) -> Group:
-    """Meet the other ranks. Raises Failure when the backend cannot work here."""
-    backend = _backend(choice, local_rank=local_rank)
-    device = torch.device("cuda", local_rank) if backend == "nccl" else torch.device("cpu")
+def join(
+    *,
+    rank: int,
+    ranks: int,
+    local_rank: int,
+    choice: BackendChoice,
+    timeout_seconds: float,
+    emulated: bool = False,
+    listens: bool = False,
+) -> Group:
+    """Meet the other ranks; `listens` keeps what NCCL says of it. Raises Failure when the backend cannot work here."""
+    backend = _backend(choice, emulated=emulated)
+    heard = None
     if backend == "nccl":
+        device = _gpu(rank=rank, local_rank=local_rank, emulated=emulated)
         torch.cuda.set_device(device)
+        heard = nccl_log.listen() if listens and local_rank == 0 else None
     else:
+        device = torch.device("cpu")
         torch.set_num_threads(1)
     # `device_id` is not passed: it made init hang at random in torch 2.6 and 2.7.0 (pytorch issue 153960).
     dist.init_process_group(backend, timeout=timedelta(seconds=timeout_seconds))
     control = dist.new_group(backend="gloo") if backend == "nccl" else None
     name = torch.cuda.get_device_name(device) if backend == "nccl" else "cpu"
     mine = Peer(host=socket.gethostname(), pid=os.getpid(), start_ticks=start_ticks(os.getpid()), device=name)
-    return Group(rank, ranks, backend, device, control, _introduce(mine, ranks=ranks, control=control))
+    return Group(rank, ranks, backend, device, control, _introduce(mine, ranks=ranks, control=control), heard)
 
 
-def _backend(choice: BackendChoice, *, local_rank: int) -> Backend:
+def _backend(choice: BackendChoice, *, emulated: bool) -> Backend:
     if choice == "gloo":
         return "gloo"
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    local_ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    usable = gpus >= local_ranks and dist.is_nccl_available()
     if choice == "auto":
-        return "nccl" if usable else "gloo"
+        enough = gpus >= (1 if emulated else _local_ranks())
+        return "nccl" if enough and dist.is_nccl_available() else "gloo"
     if not gpus:
         raise Failure("no-gpu", "no GPU is visible to this process")
     if not dist.is_nccl_available():
         raise Failure("no-gpu", "this build of torch has no NCCL")
-    if local_rank >= gpus:
-        raise Failure("too-few-gpus", f"{local_ranks} ranks were asked for but this node shows {gpus} GPUs")
     return "nccl"
+
+
+def _gpu(*, rank: int, local_rank: int, emulated: bool) -> torch.device:
+    """This rank's GPU, with NCCL told that it may be shared."""
+    gpus, local_ranks = torch.cuda.device_count(), _local_ranks()
+    index = sharing.place(local_rank=local_rank, local_ranks=local_ranks, gpus=gpus, emulated=emulated)
+    needed = sharing.variables(nccl=torch.cuda.nccl.version(), rank=rank, local_ranks=local_ranks, gpus=gpus)
+    for name, value in needed.items():
+        os.environ.setdefault(name, value)
+    return torch.device("cuda", index)
+
+
+def _local_ranks() -> int:
+    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
 
 
 def _introduce(mine: Peer, *, ranks: int, control: dist.ProcessGroup | None) -> tuple[Peer, ...]:
