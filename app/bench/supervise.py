@@ -17,7 +17,7 @@ from app.bench import process, verdict
 from app.bench.account import LOG_LINES, Account
 from app.bench.events import Event, Finding, Gemm, Hello, Job, Phase, Problem, RankStarted, Row
 from app.bench.events import Progress as ProgressEvent
-from app.bench.launchers.model import Node
+from app.bench.launchers.model import Launch, Node
 from app.bench.launchers.package import prepare
 from app.bench.process import ProcessId
 from app.bench.result import RunResult
@@ -215,19 +215,19 @@ class Supervisor:
         code = None if self._child is None else self._child.wait()
         clean = self._node.clean(self._folder)
         if clean is not None and (code is None or code < 0):
-            self._clean(clean.arguments)
+            self._clean(clean)
 
-    def _clean(self, arguments: tuple[str, ...]) -> None:
+    def _clean(self, launch: Launch) -> None:
         """End what a driver that was killed has left on other machines."""
         with (self._folder / LAUNCHER_LOG).open("ab") as log:
             try:
                 subprocess.run(
-                    arguments,
+                    launch.arguments,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
                     cwd=self._folder,
-                    env=_inherited(),
+                    env={**_inherited(), **launch.environment},
                     timeout=CLEAN_SECONDS,
                     check=False,
                 )

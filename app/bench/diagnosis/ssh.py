@@ -111,6 +111,10 @@ KINDS: dict[str, Explanation] = {
             "请在节点设置中填写 Python 路径，如 /opt/venv/bin/python3；需要 3.10 以上版本和 PyTorch。",
         ),
     ),
+    "too-few-hosts": Explanation(
+        Text("The run wants more hosts than the node has: {text}.", "运行要求的主机数多于节点所有：{text}。"),
+        Text("Add hosts to the node's settings, or run on fewer.", "在节点设置中添加主机，或减少主机数。"),
+    ),
     "host-silent": Explanation(
         Text("A host did not answer in time: {text}.", "有主机没有按时应答：{text}。"), _SAME_SETTINGS
     ),

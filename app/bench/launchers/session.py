@@ -73,7 +73,8 @@ class Session:
         grace = process.GRACE_SECONDS if self._is_here else _DRIVER_GRACE_SECONDS
         process.end(self._leader, others=self._account.processes, grace=grace)
         if self._child.wait() < 0 and self._clean is not None:
-            subprocess.run(self._clean.arguments, stdin=subprocess.DEVNULL, timeout=60, check=False)
+            environment = {**os.environ, **self._clean.environment}
+            subprocess.run(self._clean.arguments, stdin=subprocess.DEVNULL, env=environment, timeout=60, check=False)
         for reader in self._readers:
             reader.join(_END_SECONDS)
 

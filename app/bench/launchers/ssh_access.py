@@ -54,7 +54,7 @@ def parse_target(text: str) -> Target:
     return Target(match["v6"] or match["host"], match["user"] or "", port)
 
 
-def addresses(values: list[str]) -> list[str]:
+def each_an_address(values: list[str]) -> list[str]:
     """The values, each an address. Raises SettingProblem for the first that is none."""
     for value in values:
         parse_target(value)
@@ -111,7 +111,7 @@ class SshAccess(NodeSettings):
     jump: Annotated[
         list[str],
         Field(max_length=5),
-        AfterValidator(addresses),
+        AfterValidator(each_an_address),
         Label(
             Text("Jump hosts", "跳板机"),
             Text(

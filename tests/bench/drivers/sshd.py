@@ -71,7 +71,8 @@ class Server:
             "key_file": str(self.client / "id_ed25519"),
             "known_hosts": str(self.client / "known_hosts"),
             "config": "ignore",
-            "folder": str(self.home / "ringside"),
+            # Whoever is not root has the real home there.
+            "folder": "~/ringside" if os.geteuid() == 0 else str(self.home / "ringside"),
             **changes,
         }
 
@@ -162,7 +163,7 @@ def _start(root: Path, *, address: str, has_torch: bool, extra: str) -> Server:
     user = "node" if is_root else pwd.getpwuid(os.geteuid()).pw_name
     uid = next(_uids) if is_root else os.geteuid()
     port, mark = free_port(address), secrets.token_hex(8)
-    for name in ("home", "client", "server", "python", "packages", "empty"):
+    for name in ("home", "client", "server", "python", "packages", "empty", "tmp"):
         (root / name).mkdir()
     (root / "empty" / "torch.py").write_text("raise ImportError(\"No module named 'torch'\")\n")
     keygen(root / "server" / "host_key")
@@ -187,12 +188,12 @@ StrictModes no
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 Subsystem sftp internal-sftp
-SetEnv PATH={binaries}:/usr/bin:/bin PYTHONPATH={modules} LD_LIBRARY_PATH={libraries} {MARK}={mark}
+SetEnv PATH={binaries}:/usr/bin:/bin PYTHONPATH={modules} LD_LIBRARY_PATH={libraries} TMPDIR={root}/tmp {MARK}={mark}
 {extra}
 """
     )
     if is_root:
-        for path in (root / "home", root / "server", *(root / "server").iterdir()):
+        for path in (root / "home", root / "tmp", root / "server", *(root / "server").iterdir()):
             os.chown(path, uid, uid)
     return Server(root, user, address, port, mark, _serve(root, uid=uid, is_root=is_root, address=address, port=port))
 

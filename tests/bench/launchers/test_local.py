@@ -18,7 +18,7 @@ from tests.bench.ranks import small_spec
 
 
 def test_every_launcher_is_found_by_its_file() -> None:
-    assert discover(launchers, "launcher", Launcher) == {"local": local.launcher}
+    assert discover(launchers, "launcher", Launcher)["local"] is local.launcher
 
 
 def test_local_command_word_by_word() -> None:
