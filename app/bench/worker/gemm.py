@@ -84,7 +84,12 @@ def _rate(
     beat()
     if mean * _MINIMUM_REPEATS > 10 * seconds:
         return None
-    mean = _warm_up(group, clock, call, mean=mean, seconds=seconds * _WARM_UP_SHARE, beat=beat)
+
+    def several(iterations: int) -> float:
+        beat()
+        return clock.batch(call, first=0, iterations=iterations)[0]
+
+    mean = warm_up(several, agree=group.maximum, mean=mean, seconds=seconds * _WARM_UP_SHARE)
     repeats = max(_MINIMUM_REPEATS, min(_MAXIMUM_REPEATS, math.ceil(seconds * (1 - _WARM_UP_SHARE) / mean)))
     group.barrier()
     _, singles = clock.batch(call, first=0, iterations=repeats)
@@ -105,15 +110,17 @@ def _rate(
     )
 
 
-def _warm_up(group: Group, clock: Clock, call: Call, *, mean: float, seconds: float, beat: Callable[[], None]) -> float:
-    """Seconds of a product once two successive batches agree, or when the time is up; the same on every rank."""
+def warm_up(several: Callable[[int], float], *, agree: Callable[[float], float], mean: float, seconds: float) -> float:
+    """Seconds of one product once two successive batches agree, or when the time is up.
+
+    `several` gives the seconds of so many products; `agree` makes ranks act upon the same number, the largest.
+    """
     begin = time.monotonic()
     iterations = max(2, min(_MAXIMUM_REPEATS, math.ceil(seconds / _WARM_UP_BATCHES / mean)))
     before = 0.0
     while True:
-        mean = max(group.maximum(clock.batch(call, first=0, iterations=iterations)[0] / iterations), 1e-9)
-        beat()
-        if abs(mean - before) <= SETTLED * before or group.maximum(time.monotonic() - begin) >= seconds:
+        mean = max(agree(several(iterations) / iterations), 1e-9)
+        if abs(mean - before) <= SETTLED * before or agree(time.monotonic() - begin) >= seconds:
             return mean
         before = mean
 

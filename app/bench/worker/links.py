@@ -8,7 +8,7 @@ would build one per pair.
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -82,14 +82,14 @@ def _pair(group: Group, buffers: Buffers, first: int, second: int, *, seconds: f
     timed = partial(_slower, group, clock, frozenset((first, second)))
     peer = {first: second, second: first}.get(group.rank, group.rank)
 
-    def exchange(size: int, *directions: tuple[int, int]) -> Call:
-        return partial(_exchange, group.rank, peer, buffers.cut(size), directions)
+    def form(size: int, *directions: tuple[int, int]) -> Call:
+        return partial(exchange, group.rank, peer, buffers.cut(size), directions)
 
     to, fro = (first, second), (second, first)
-    trial = statistics.median(timed(exchange(_TRIAL_BYTES, to, fro), repeats=_REPEATS))
-    size = _fitting(trial, seconds=seconds / (_FORMS * (_REPEATS + 1)), largest=len(buffers.out))
+    trial = statistics.median(timed(form(_TRIAL_BYTES, to, fro), repeats=_REPEATS))
+    size = fitting(trial, seconds=seconds / (_FORMS * (_REPEATS + 1)), largest=len(buffers.out))
     forward, backward, both = (
-        size / statistics.median(timed(exchange(size, *ways), repeats=_REPEATS)) / 1e9
+        size / statistics.median(timed(form(size, *ways), repeats=_REPEATS)) / 1e9
         for ways in ((to,), (fro,), (to, fro))
     )
     latency = _latency(group, clock, buffers.cut(LATENCY_BYTES), first, peer if group.rank in to else None)
@@ -104,7 +104,7 @@ def _pair(group: Group, buffers: Buffers, first: int, second: int, *, seconds: f
         )
 
 
-def _fitting(trial: float, *, seconds: float, largest: int) -> int:
+def fitting(trial: float, *, seconds: float, largest: int) -> int:
     """The power of two of bytes that a transfer of about `seconds` holds, when `trial` seconds move the trial's bytes."""
     size = _SMALLEST_BYTES
     while size < largest and 2 * size / _TRIAL_BYTES * trial <= seconds:
@@ -112,7 +112,8 @@ def _fitting(trial: float, *, seconds: float, largest: int) -> int:
     return size
 
 
-def _exchange(rank: int, peer: int, buffers: Buffers, directions: tuple[tuple[int, int], ...], number: int) -> None:
+def exchange(rank: int, peer: int, buffers: Buffers, directions: Sequence[tuple[int, int]], number: int) -> None:
+    """Send and receive whatever of `directions` (source, target) concerns `rank`, all at once, and wait for it."""
     del number
     works = []
     for source, target in directions:

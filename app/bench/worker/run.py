@@ -12,7 +12,8 @@ from collections.abc import Callable
 from app.bench.events import Done, Event, Hello, Phase
 from app.bench.spec import RunSpec
 from app.bench.worker.environment import environment
-from app.bench.worker.gemm import gemm
+from app.bench.worker.extras import measure_extras
+from app.bench.worker.gemm import gemm, throttling
 from app.bench.worker.group import Group, join
 from app.bench.worker.life import Failure, Line, fail
 from app.bench.worker.sweep import Sweep
@@ -48,6 +49,8 @@ def _meet(spec: RunSpec, *, rank: int) -> Group:
         local_rank=int(os.environ.get("LOCAL_RANK", "0")),
         choice=spec.backend,
         timeout_seconds=spec.timeout_seconds,
+        emulated=spec.emulated,
+        listens="topology" in spec.extras,
     )
 
 
@@ -62,6 +65,10 @@ def _measure(group: Group, spec: RunSpec, *, send: Callable[[Event], None], begi
     rates = gemm(group, seconds=spec.gemm_seconds, seed=spec.seed, beat=sweep.beat)
     if rates is not None:
         send(rates)
+        slowed = throttling(rates)
+        if slowed is not None:
+            send(slowed)
+    measure_extras(group, spec, send=send, beat=sweep.beat)
     send(Phase(name="ending", patience_seconds=_PATIENCE_SECONDS))
     send(Done(rows=rows, seconds=round(time.monotonic() - begin, 1), drift_percent=drift))
 
