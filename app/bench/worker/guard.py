@@ -14,7 +14,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from app.bench import cgroup, machine, process
 from app.bench.events import Problem
@@ -25,6 +25,7 @@ from app.bench.worker.life import GUARD, adopt_orphans, die_with, within
 from app.bench.worker.lock import Busy, lock
 
 STRAY_SECONDS = 1.0
+"""From SIGTERM to SIGKILL, for what outlived the launcher that should have ended it."""
 KILL_SECONDS = 10.0
 """How long a SIGKILL may take: a process inside a driver call ends only after it."""
 OOM_SECONDS = 5.0
@@ -70,22 +71,20 @@ class Guard:
             say(Problem(kind="launcher-failed", text=f"{self._command[0]}: {error.strerror}"))
             return 127 if isinstance(error, FileNotFoundError) else 126
         leader = process.identify(child.pid) or ProcessId(child.pid, "")
-        problem: Problem | None = None
-        is_ended = True
+        is_early = True
         try:
-            is_ended, problem = self._watch(child, wake)
+            is_early, problem = self._watch(child, wake)
+            if not is_early:
+                problem = self._explain(child.wait())
+            if problem is not None:
+                say(problem)
         finally:
-            grace = process.GRACE_SECONDS if is_ended else STRAY_SECONDS
-            left = self._end(leader, grace=grace)
-            code = child.wait()
-        problem = problem or self._explain(code, is_ended=is_ended)
-        if problem is not None:
-            say(problem)
+            left = self._end(leader)
         if left:
             pids = ", ".join(str(stray.pid) for stray in left)
             say(Problem(kind="stray-left", text=pids, fatal=False))
-        code = 128 - code if code < 0 else code
-        return code or int(is_ended)
+        code = -signal.SIGKILL if leader in left else child.wait()
+        return 128 - code if code < 0 else code or int(is_early)
 
     def _start(self) -> "subprocess.Popen[bytes]":
         guard = os.getpid()
@@ -115,7 +114,7 @@ class Guard:
     # -----------------------------------------------------------------------------------------------------------------
 
     def _watch(self, child: "subprocess.Popen[bytes]", wake: int) -> tuple[bool, Problem | None]:
-        """Wait for the launcher's end, or a reason to end it: whether we have to, and what there is to say of it."""
+        """Wait for the launcher's end, or for a reason to end it early: whether there is one, and what to say of it."""
         sources = [wake, 0] if self._rules.has_input else [wake]
         heard = checked = time.monotonic()
         while True:
@@ -123,7 +122,7 @@ class Guard:
             now = time.monotonic()
             if wake in ready:
                 _drain(wake)
-            if 0 in ready:
+            if self._rules.has_input and 0 in ready:
                 if not _read(0):
                     return True, None
                 heard = now
@@ -159,9 +158,9 @@ class Guard:
             return Problem(kind="memory-cap", text=f"> {machine.binary(cap)}")
         return None
 
-    def _explain(self, code: int, *, is_ended: bool) -> Problem | None:
-        """Why the launcher ended by itself."""
-        if is_ended or code == 0:
+    def _explain(self, code: int) -> Problem | None:
+        """Why the launcher ended by itself; None when it has to say that."""
+        if code == 0:
             return None
         kills = cgroup.oom_kills()
         if kills is not None and self._kills is not None and kills > self._kills:
@@ -171,22 +170,29 @@ class Guard:
             return Problem(kind="launcher-killed", text=f"the launcher was ended by signal {-code} ({name})")
         return None
 
-    def _end(self, leader: ProcessId, *, grace: float) -> list[ProcessId]:
-        """End all that is ours; gives what not even SIGKILL could end."""
-        own = self._own()
-        if own:
-            process.end(leader, others=own, grace=grace)
+    def _end(self, leader: ProcessId) -> list[ProcessId]:
+        """End the launcher, then what it leaves; gives what not even SIGKILL could end."""
+        process.send(leader, signal.SIGTERM)
+        _wait(lambda: not process.is_alive(leader), seconds=process.GRACE_SECONDS)
+        for stray in self._own():
+            process.send(stray, signal.SIGTERM)
+        _wait(lambda: not self._own(), seconds=STRAY_SECONDS)
         deadline = time.monotonic() + KILL_SECONDS
-        while own := self._own():
-            if time.monotonic() > deadline:
-                return sorted(own, key=lambda stray: stray.pid)
+        while (own := self._own()) and time.monotonic() < deadline:
             for stray in own:
                 process.send(stray, signal.SIGKILL)
             time.sleep(process.POLL_SECONDS)
-        return []
+        return sorted(own, key=lambda stray: stray.pid)
 
     def _own(self) -> set[ProcessId]:
         return process.descendants(self._me) | process.marked(GUARD, self._name)
+
+
+def _wait(happened: Callable[[], bool], *, seconds: float) -> None:
+    """Until it has `happened`, at most so long."""
+    deadline = time.monotonic() + seconds
+    while not happened() and time.monotonic() < deadline:
+        time.sleep(process.POLL_SECONDS)
 
 
 def say(problem: Problem) -> None:
