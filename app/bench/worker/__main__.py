@@ -14,7 +14,7 @@ from typing import NoReturn
 from app.bench.events import RankStarted
 from app.bench.process import start_ticks
 from app.bench.spec import RunSpec
-from app.bench.worker import guard, probe
+from app.bench.worker import guard, probe, slurm_node
 from app.bench.worker.life import Failure, Line, die_with_parent, fail
 
 
@@ -25,6 +25,8 @@ def main() -> None:
         _leave(guard.main(sys.argv[2:]))
     if command == "probe":
         _leave(probe.main(sys.argv[2:]))
+    if command == "slurm-node":
+        _leave(slurm_node.main(sys.argv[2:]))
     if not command:
         sys.stderr.write("usage: worker.pyz SPEC.JSON | probe | guard [options] -- COMMAND [ARGUMENT ...]\n")
         _leave(2)

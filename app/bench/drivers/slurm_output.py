@@ -1,0 +1,91 @@
+"""What a job writes, followed file by file and passed on as whole lines: events to standard output, the rest to standard error.
+
+Files are read by offset, so a connection that was lost meanwhile loses nothing.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from app.bench.drivers.slurm_login import Login
+from app.bench.events import Done, Event, Problem
+from app.bench.launchers.slurm_script import BATCH_LOG, events_path, log_path
+from app.bench.wire import LogText, decode_all
+
+PIECE_BYTES = 1 << 18
+LINE_BYTES = 1 << 16
+"""A line that is longer is passed on in pieces: no event is."""
+
+
+@dataclass
+class _File:
+    path: str
+    prefix: bytes
+    is_events: bool
+    offset: int = 0
+    rest: bytes = b""
+
+    def lines(self, piece: bytes, *, at_end: bool) -> Iterator[bytes]:
+        """The lines that are whole now, each with its newline."""
+        self.offset += len(piece)
+        *whole, self.rest = (self.rest + piece).split(b"\n")
+        yield from (line + b"\n" for line in whole)
+        if self.rest and (at_end or len(self.rest) > LINE_BYTES):
+            yield self.rest + b"\n"
+            self.rest = b""
+
+
+class Output:
+    """The output of the job of the run in `folder` on `hosts` nodes. `write` gets a descriptor and a whole line."""
+
+    def __init__(
+        self, login: Login, *, folder: str, hosts: int, write: Callable[[int, bytes], object] = os.write
+    ) -> None:
+        self._login = login
+        self._write = write
+        names = [b"" if hosts == 1 else b"[%d] " % node for node in range(hosts)]
+        self._files = [
+            *(_File(events_path(folder, node), b"", is_events=True) for node in range(hosts)),
+            *(_File(log_path(folder, node), names[node], is_events=False) for node in range(hosts)),
+            _File(f"{folder}/{BATCH_LOG}", b"", is_events=False),
+        ]
+        self.has_events = False
+        """Whether a rank or a guard has said anything."""
+        self.is_done = False
+        self.fatal: Problem | None = None
+        """The first fatal problem that was told."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all has come."""
+        return not any(file.offset for file in self._files)
+
+    async def take(self, *, at_end: bool = False) -> bool:
+        """Pass on what is new; whether there was anything. Raises Unreachable."""
+        return any(await asyncio.gather(*(self._take(file, at_end=at_end) for file in self._files)))
+
+    async def _take(self, file: _File, *, at_end: bool) -> bool:
+        is_new = False
+        while piece := await self._login.read(file.path, offset=file.offset, limit=PIECE_BYTES):
+            is_new = True
+            for line in file.lines(piece, at_end=False):
+                self._pass_on(file, line)
+        for line in file.lines(b"", at_end=at_end):
+            self._pass_on(file, line)
+        return is_new
+
+    def _pass_on(self, file: _File, line: bytes) -> None:
+        if not file.is_events:
+            self._write(2, file.prefix + line)
+            return
+        for event in decode_all(line):
+            if not isinstance(event, LogText):
+                self._note(event)
+        self._write(1, line)
+
+    def _note(self, event: Event) -> None:
+        self.has_events = True
+        self.is_done = self.is_done or isinstance(event, Done)
+        if isinstance(event, Problem) and event.fatal:
+            self.fatal = self.fatal or event
