@@ -42,14 +42,19 @@ class Remote:
         return str(self._connection.get_extra_info("host") or self.target.host)
 
     async def run(self, arguments: Sequence[str], *, seconds: float = ANSWER_SECONDS) -> Answer:
-        """Run a short command to its end. Raises TimeoutError after `seconds`."""
+        """Run a short command to its end. Raises TimeoutError after `seconds`, when it is killed."""
         try:
-            done = await asyncio.wait_for(
-                self._connection.run(shlex.join(arguments), stdin=asyncssh.DEVNULL, errors="replace"), seconds
+            child = await self._connection.create_process(
+                shlex.join(arguments), stdin=asyncssh.DEVNULL, errors="replace"
             )
         except (asyncssh.Error, OSError) as error:
-            if isinstance(error, TimeoutError):
-                raise
+            raise self._lost(error) from error
+        try:
+            done = await asyncio.wait_for(child.wait(), seconds)
+        except TimeoutError:
+            child.kill()
+            raise
+        except (asyncssh.Error, OSError) as error:
             raise self._lost(error) from error
         code = done.exit_status
         if code is None:

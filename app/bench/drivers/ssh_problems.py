@@ -4,6 +4,7 @@ Texts are names, numbers and commands that need no translation; the sentences st
 a key, only its fingerprint or its file.
 """
 
+import os
 import shlex
 import socket
 from collections.abc import Sequence
@@ -30,6 +31,9 @@ def of_error(error: BaseException, *, place: str, tried: Sequence[str], locked: 
         if locked and set(tried) <= set(locked):
             return Problem(kind="ssh-key-locked", text=", ".join(locked))
         return Problem(kind="ssh-denied", text=f"{place} ({', '.join(tried) or '-'})")
+    if isinstance(error, asyncssh.HostKeyNotVerifiable):
+        # Revoked, or a certificate that is not for this host.
+        return Problem(kind="ssh-host-key-changed", text=f"{place}: {error.reason}")
     if isinstance(error, socket.gaierror):
         return Problem(kind="ssh-no-such-host", text=place)
     if isinstance(error, TimeoutError):
@@ -63,7 +67,7 @@ def login_command(target: Target, access: SshAccess) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)  # asyncio has its own wording
     reason = getattr(error, "reason", "") or str(error)
     return f"{reason}" if reason else type(error).__name__

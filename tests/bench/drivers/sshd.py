@@ -112,11 +112,13 @@ class Server:
 
 
 @contextmanager
-def sshd(*, address: str = "127.0.0.1", has_torch: bool = True, extra: str = "") -> Iterator[Server]:
-    """A server at `address` on a free port. `extra` is added to its configuration."""
+def sshd(
+    *, address: str = "127.0.0.1", has_torch: bool = True, has_sftp: bool = True, greeting: bytes = b""
+) -> Iterator[Server]:
+    """A server at `address` on a free port. Every Python process there prints `greeting` first."""
     root = Path(tempfile.mkdtemp(prefix="ringside-sshd-"))
     root.chmod(0o755)
-    server = _start(root, address=address, has_torch=has_torch, extra=extra)
+    server = _start(root, address=address, has_torch=has_torch, has_sftp=has_sftp, greeting=greeting)
     try:
         yield server
     finally:
@@ -158,14 +160,17 @@ def keygen(path: Path, *, passphrase: str = "") -> None:
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
 
 
-def _start(root: Path, *, address: str, has_torch: bool, extra: str) -> Server:
+def _start(root: Path, *, address: str, has_torch: bool, has_sftp: bool, greeting: bytes) -> Server:
     is_root = os.geteuid() == 0
     user = "node" if is_root else pwd.getpwuid(os.geteuid()).pw_name
     uid = next(_uids) if is_root else os.geteuid()
     port, mark = free_port(address), secrets.token_hex(8)
-    for name in ("home", "client", "server", "python", "packages", "empty", "tmp"):
+    for name in ("home", "client", "server", "python", "packages", "modules", "tmp"):
         (root / name).mkdir()
-    (root / "empty" / "torch.py").write_text("raise ImportError(\"No module named 'torch'\")\n")
+    if not has_torch:
+        (root / "modules" / "torch.py").write_text("raise ImportError(\"No module named 'torch'\")\n")
+    if greeting:
+        (root / "modules" / "sitecustomize.py").write_text(f"import os\nos.write(1, {greeting!r})\n")
     keygen(root / "server" / "host_key")
     keygen(root / "client" / "id_ed25519")
     shutil.copy(root / "client" / "id_ed25519.pub", root / "server" / "authorized_keys")
@@ -176,7 +181,7 @@ def _start(root: Path, *, address: str, has_torch: bool, extra: str) -> Server:
     packages = root / "packages" if is_root else Path(sysconfig.get_paths()["purelib"])
     # A shared libpython is looked for where it was installed, which the node's user need not be able to read.
     libraries = binaries.parent / "lib"
-    modules = packages if has_torch else root / "empty"
+    modules = f"{root}/modules:{packages}"
     (root / "server" / "sshd_config").write_text(
         f"""ListenAddress {address}
 Port {port}
@@ -187,9 +192,8 @@ UsePAM no
 StrictModes no
 PasswordAuthentication no
 KbdInteractiveAuthentication no
-Subsystem sftp internal-sftp
+Subsystem sftp {"internal-sftp" if has_sftp else "/bin/false"}
 SetEnv PATH={binaries}:/usr/bin:/bin PYTHONPATH={modules} LD_LIBRARY_PATH={libraries} TMPDIR={root}/tmp {MARK}={mark}
-{extra}
 """
     )
     if is_root:
