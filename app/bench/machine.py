@@ -38,7 +38,10 @@ def ready(
     gpus: tuple[str, ...] | None = None,
     gpu_free_bytes: tuple[int, ...] = (),
 ) -> HostReady:
-    """What this machine offers a run that writes to `folder`. What torch knows is passed in; GPUs are else the driver's."""
+    """What this machine offers a run that writes to `folder`, made or not yet.
+
+    What torch knows is passed in; without `gpus` they are the driver's, which may be more than a rank would see.
+    """
     return HostReady(
         host=socket.gethostname(),
         python=platform.python_version(),
@@ -49,7 +52,7 @@ def ready(
         cores=cores(),
         memory_bytes=available_bytes(),
         shm_bytes=shm_bytes(),
-        disk_bytes=shutil.disk_usage(folder).free,
+        disk_bytes=disk_bytes(folder),
         interfaces=interfaces(),
         free_port=free_port(),
         memlock_bytes=memlock_bytes(),
@@ -76,6 +79,14 @@ def shm_bytes(folder: Path = Path("/dev/shm")) -> int | None:  # noqa: S108 - th
     except OSError:
         return None
     return found.f_bavail * found.f_frsize
+
+
+def disk_bytes(folder: Path) -> int:
+    """Room on the disk of `folder`, or of the nearest of its parents that exists."""
+    folder = folder.absolute()
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
 
 
 def memlock_bytes() -> int | None:
