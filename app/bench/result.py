@@ -14,6 +14,7 @@ from app.bench.events import (
     Finding,
     Gemm,
     Hello,
+    Latency,
     Link,
     Overlap,
     Problem,
@@ -27,6 +28,7 @@ from app.bench.wire import LogText
 _GATHERED: Mapping[type[Any], str] = {
     RankStarted: "started",
     Row: "rows",
+    Latency: "latencies",
     Overlap: "overlaps",
     Copy: "copies",
     Link: "links",
@@ -45,6 +47,7 @@ class RunResult:
     started: tuple[RankStarted, ...] = ()
     rows: tuple[Row, ...] = ()
     gemm: Gemm | None = None
+    latencies: tuple[Latency, ...] = ()
     overlaps: tuple[Overlap, ...] = ()
     copies: tuple[Copy, ...] = ()
     links: tuple[Link, ...] = ()
@@ -77,7 +80,7 @@ class RunResult:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What was measured besides rows."""
-        return (*self.overlaps, *self.copies, *self.links, *self.reports)
+        return (*self.latencies, *self.overlaps, *self.copies, *self.links, *self.reports)
 
     @property
     def has_wrong_values(self) -> bool:

@@ -90,6 +90,23 @@ KINDS: dict[str, Explanation] = {
         Text("The run ended while nobody watched it.", "运行在无人监视时结束。"),
         Text("Rows that were written are kept. Run again.", "已写入的行都保留。请重新运行。"),
     ),
+    "not-supported": Explanation(
+        Text(
+            "An operation was left out, because it does not work here: {text}.",
+            "有操作在此环境不可用而被略过：{text}。",
+        ),
+        Text(
+            "Choose another element type or reduction for it, or another backend. The other operations were measured.",
+            "为它换一种元素类型、归约方式或后端。其余操作照常测量。",
+        ),
+    ),
+    "nothing-to-measure": Explanation(
+        Text("Nothing that was asked for can be measured here: {text}.", "所选内容在此环境都无法测量：{text}。"),
+        Text(
+            "Choose larger sizes, another element type or another operation.",
+            "请选更大的消息、另一种元素类型或另一种操作。",
+        ),
+    ),
     "size-skipped": Explanation(
         Text("Some sizes were too small and left out: {text}.", "有些消息太小而被略过：{text}。"),
         Text(

@@ -4,6 +4,7 @@ A call that finds its data in the cache from the call before reports a rate no t
 twice the last-level cache (within reason) and calls walk through it in slots of the row's size, as nccl-tests does.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -12,10 +13,27 @@ from app.bench.spec import ELEMENT_BYTES
 from app.bench.worker.collectives.model import Collective, Layout
 
 _MAXIMUM_POOL = 128 * 1024**2
+_BLOCK = 1 << 20
+"""Random elements, repeated through the pool."""
 _ALIGNMENT = 256
 """Bytes; slots start on it, as allocators' blocks do."""
 
-TORCH_TYPES = {"float": torch.float32, "bfloat16": torch.bfloat16, "half": torch.float16}
+_TORCH_NAMES = {
+    "float": "float32",
+    "bfloat16": "bfloat16",
+    "half": "float16",
+    "double": "float64",
+    "int8": "int8",
+    "uint8": "uint8",
+    "int32": "int32",
+    "int64": "int64",
+    "f8e4m3": "float8_e4m3fn",
+    "f8e5m2": "float8_e5m2",
+}
+TORCH_TYPES: Mapping[str, torch.dtype] = {
+    dtype: getattr(torch, name) for dtype, name in _TORCH_NAMES.items() if hasattr(torch, name)
+}
+"""Element types by nccl-tests' names, those that this torch has."""
 
 
 class Buffers:
@@ -25,8 +43,7 @@ class Buffers:
         self._element_bytes = ELEMENT_BYTES[dtype]
         flushing = min(2 * last_level_cache(device), _MAXIMUM_POOL)
         elements = max(largest_bytes, flushing) // self._element_bytes
-        generator = torch.Generator(device=device).manual_seed(seed)
-        block = torch.randn(1 << 20, generator=generator, device=device).to(TORCH_TYPES[dtype])
+        block = _random(TORCH_TYPES[dtype], device=device, seed=seed)
         self._pools = (_filled(elements, block), _filled(elements, block))
 
     def slots(self, layout: Layout) -> int:
@@ -34,10 +51,10 @@ class Buffers:
         return max(1, len(self._pools[0]) // self._stride(layout))
 
     def pair(self, collective: Collective, layout: Layout, *, number: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Send and receive buffers of call `number`, apart from each other unless the operation has one form only."""
+        """Send and receive buffers of call `number`, apart from each other unless the operation has one buffer."""
         begin = number % self.slots(layout) * self._stride(layout)
         receive = self._pools[1][begin : begin + layout.receive]
-        if collective.in_place is None:
+        if collective.has_one_buffer:
             return receive, receive
         return self._pools[0][begin : begin + layout.send], receive
 
@@ -54,6 +71,13 @@ class Buffers:
         size = max(layout.send, layout.receive)
         unit = _ALIGNMENT // self._element_bytes
         return min(-(-size // unit) * unit, len(self._pools[0]))
+
+
+def _random(dtype: torch.dtype, *, device: torch.device, seed: int) -> torch.Tensor:
+    generator = torch.Generator(device=device).manual_seed(seed)
+    if dtype.is_floating_point:
+        return torch.randn(_BLOCK, generator=generator, device=device).to(dtype)
+    return torch.randint(0, 100, (_BLOCK,), generator=generator, device=device, dtype=dtype)
 
 
 def _filled(elements: int, block: torch.Tensor) -> torch.Tensor:

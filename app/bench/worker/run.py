@@ -61,6 +61,9 @@ def _measure(group: Group, spec: RunSpec, *, send: Callable[[Event], None], begi
     send(Phase(name="measuring", patience_seconds=_PATIENCE_SECONDS))
     sweep = Sweep(group, spec, send, started=begin)
     rows, drift = sweep.run()
+    if "latency" in spec.extras:
+        send(Phase(name="latency", patience_seconds=_PATIENCE_SECONDS + 3 * spec.extra_seconds))
+        sweep.latencies()
     send(Phase(name="gemm", patience_seconds=_PATIENCE_SECONDS + 3 * spec.gemm_seconds))
     rates = gemm(group, seconds=spec.gemm_seconds, seed=spec.seed, beat=sweep.beat)
     if rates is not None:

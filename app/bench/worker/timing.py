@@ -55,6 +55,10 @@ class Clock(Protocol):
         """Seconds of single calls, outside any batch, where `batch` gives none."""
         ...
 
+    def single(self, call: Call, *, number: int) -> float:
+        """Seconds of one call from an idle device until it is done."""
+        ...
+
 
 class BlockingClock:
     """CPU: each call returns when it is done, so the processor's clock around it is the time."""
@@ -72,6 +76,11 @@ class BlockingClock:
     def singles(self, call: Call, *, iterations: int) -> list[float]:
         del call, iterations
         return []
+
+    def single(self, call: Call, *, number: int) -> float:
+        begin = time.perf_counter()
+        call(number)
+        return time.perf_counter() - begin
 
 
 class EventClock:
@@ -99,6 +108,15 @@ class EventClock:
         torch.cuda.synchronize()
         return [before.elapsed_time(after) * 1e-3 for before, after in pairwise(events)]
 
+    def single(self, call: Call, *, number: int) -> float:
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda.synchronize()
+        begin.record()
+        call(number)
+        end.record()
+        torch.cuda.synchronize()
+        return float(begin.elapsed_time(end)) * 1e-3
+
 
 @dataclass(frozen=True, slots=True)
 class Times:
@@ -108,6 +126,11 @@ class Times:
     means: list[list[float]]
     singles: list[list[float]]
 
+    def of_one_leg(self, legs: int) -> "Times":
+        """The same per message, where a call is `legs` of them one after another."""
+        means, singles = ([[time / legs for time in rank] for rank in table] for table in (self.means, self.singles))
+        return Times(self.iterations, means, singles)
+
 
 def clock_for(device: torch.device) -> Clock:
     """The clock of a device."""
@@ -116,7 +139,7 @@ def clock_for(device: torch.device) -> Clock:
 
 def measure(call: Call, *, peers: Peers, clock: Clock, spec: RunSpec, beat: Callable[[], None]) -> Times:
     """Times of `call` on every rank. All ranks call this together; `beat` is called between batches."""
-    used, mean = _warm_up(call, peers=peers, clock=clock, seconds=spec.warm_up_seconds, beat=beat)
+    used, mean = warm_up(call, peers=peers, clock=clock, seconds=spec.warm_up_seconds, beat=beat)
     batches = max(MINIMUM_BATCHES, min(spec.batches, math.floor(spec.budget_seconds / mean)))
     iterations = _iterations(mean, seconds=max(BATCH_SECONDS, spec.budget_seconds / batches))
     means: list[float] = []
@@ -151,15 +174,20 @@ def summarize(times: Times, *, size_bytes: int, bus_factor: Fraction, ranks: int
         minimum_us=round(statistics.median(map(min, batches)) * 1e6, 4),
         slowest_rank=Counter(batch.index(max(batch)) for batch in batches).most_common(1)[0][0],
         p50_us=round(statistics.median(singles) * 1e6, 4),
-        p99_us=round(singles[math.ceil(0.99 * len(singles)) - 1] * 1e6, 4),
+        p99_us=round(percentile(singles, 99) * 1e6, 4),
         cv_percent=round(spread * 100, 2),
         iterations=times.iterations,
         batches_us=tuple(round(batch * 1e6, 3) for batch in slowest),
     )
 
 
-def _warm_up(call: Call, *, peers: Peers, clock: Clock, seconds: float, beat: Callable[[], None]) -> tuple[int, float]:
-    """Calls made, and the mean of the last batch; both the same on every rank."""
+def percentile(ascending: Sequence[float], percent: float) -> float:
+    """The smallest value that at least `percent` of them do not exceed (nearest rank)."""
+    return ascending[math.ceil(percent / 100 * len(ascending)) - 1]
+
+
+def warm_up(call: Call, *, peers: Peers, clock: Clock, seconds: float, beat: Callable[[], None]) -> tuple[int, float]:
+    """Call until two batches agree or `seconds` are over: calls made, and the mean of the last batch, on every rank the same."""
     begin = time.monotonic()
     used, iterations, before = 0, MINIMUM_WARM_UP, 0.0
     while True:

@@ -9,8 +9,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.bench.worker.buffers import Buffers
+from app.bench.spec import ELEMENT_BYTES
+from app.bench.worker.buffers import TORCH_TYPES, Buffers
 from app.bench.worker.collectives import collectives
+from app.bench.worker.latency import MAXIMUM_CALLS, MINIMUM_CALLS, latency
+from app.bench.worker.plan import Step
 from app.bench.worker.timing import (
     BATCH_SECONDS,
     MINIMUM_BATCHES,
@@ -19,6 +22,7 @@ from app.bench.worker.timing import (
     Call,
     Times,
     measure,
+    percentile,
     summarize,
 )
 from tests.bench.ranks import small_spec
@@ -59,6 +63,10 @@ class ToldClock:
     def singles(self, call: Call, *, iterations: int) -> list[float]:
         del call, iterations
         return []
+
+    def single(self, call: Call, *, number: int) -> float:
+        call(number)
+        return self.means[0]
 
 
 def nothing(number: int = 0) -> None:
@@ -125,6 +133,19 @@ def test_headline_is_the_slowest_rank_in_the_median_batch() -> None:
     assert half.batches_us == (3000, 9000, 4000)
 
 
+def test_a_round_trip_counts_as_two_messages() -> None:
+    both = Times(iterations=3, means=[[4e-3, 2e-3]], singles=[[6e-3, 8e-3, 2e-3]])
+
+    one = both.of_one_leg(2)
+
+    assert one == Times(iterations=3, means=[[2e-3, 1e-3]], singles=[[3e-3, 4e-3, 1e-3]])
+
+
+@pytest.mark.parametrize(("percent", "expected"), [(1, 1), (50, 50), (99, 99), (99.5, 100), (100, 100)])
+def test_a_percentile_is_one_of_the_values(percent: float, expected: int) -> None:
+    assert percentile([float(value) for value in range(1, 101)], percent) == expected
+
+
 def test_one_rank_has_no_bus() -> None:
     times = Times(iterations=1, means=[[1e-3]], singles=[[1e-3]])
 
@@ -156,6 +177,50 @@ def test_figures_of_a_half_agree_with_each_other(batches: list[list[float]], siz
     assert 0 <= half.slowest_rank < len(means)
 
 
+def test_the_latency_pass_meets_before_every_call() -> None:
+    peers, called = Alone(), list[int]()
+    step = Step(collectives()["ping_pong"], collectives()["ping_pong"].lay_out(8, 1, 4))
+    clock = ToldClock(1e-3)
+
+    found = latency(step, called.append, peers=peers, clock=clock, spec=small_spec(ranks=1), seconds=0.5, beat=nothing)
+
+    assert found.calls == len(called) == 250
+    assert called[0] == sum(clock.batches)
+    assert peers.barriers == len(clock.batches) + found.calls
+    assert (found.p50_us, found.p99_us, found.minimum_us, found.cv_percent) == (500, 500, 500, 0)
+
+
+@pytest.mark.parametrize(("mean", "calls"), [(1.0, MINIMUM_CALLS), (1e-9, MAXIMUM_CALLS)])
+def test_the_latency_pass_has_enough_calls_for_a_percentile_and_not_too_many(mean: float, calls: int) -> None:
+    step = Step(collectives()["broadcast"], collectives()["broadcast"].lay_out(8, 1, 4))
+
+    found = latency(
+        step, nothing, peers=Alone(), clock=ToldClock(mean), spec=small_spec(ranks=1), seconds=0.5, beat=nothing
+    )
+
+    assert found.calls == calls
+
+
+def test_a_latency_counts_the_slowest_rank_of_each_call() -> None:
+    class Two(Alone):
+        def gather(self, values: Sequence[float]) -> list[list[float]]:
+            return [list(values), [3e-3 if place else 9e-3 for place in range(len(values))]]
+
+    step = Step(collectives()["all_reduce"], collectives()["all_reduce"].lay_out(8, 2, 4))
+
+    found = latency(step, nothing, peers=Two(), clock=ToldClock(1e-3), spec=small_spec(), seconds=0, beat=nothing)
+
+    assert (found.calls, found.p50_us, found.p99_us, found.minimum_us) == (100, 3000, 3000, 3000)
+    assert found.cv_percent > 0
+
+
+def test_the_blocking_clock_times_one_call() -> None:
+    called: list[int] = []
+
+    assert BlockingClock().single(called.append, number=7) >= 0
+    assert called == [7]
+
+
 def test_the_blocking_clock_accounts_for_every_call() -> None:
     called: list[int] = []
 
@@ -180,6 +245,19 @@ def test_calls_walk_through_memory_without_overlap(size: int) -> None:
     assert all((len(send), len(receive)) == (layout.send, layout.receive) for send, receive in pairs)
     again, _ = buffers.pair(collective, layout, number=slots)
     assert again.data_ptr() == pairs[0][0].data_ptr()
+
+
+@pytest.mark.parametrize("dtype", TORCH_TYPES)
+def test_every_type_has_random_memory(dtype: str) -> None:
+    buffers = Buffers(largest_bytes=4096, dtype=dtype, device=torch.device("cpu"), seed=0)
+    collective = collectives()["send_recv"]
+
+    send, receive = buffers.pair(collective, collective.lay_out(4096, 2, ELEMENT_BYTES[dtype]), number=0)
+
+    assert send.dtype == receive.dtype == TORCH_TYPES[dtype]
+    assert send.nbytes == 4096
+    assert send.data_ptr() != receive.data_ptr()
+    assert len(send.double().unique()) > 20
 
 
 def test_the_largest_size_has_a_slot() -> None:
