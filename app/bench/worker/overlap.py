@@ -24,7 +24,7 @@ from app.bench.worker.buffers import TORCH_TYPES
 from app.bench.worker.collectives import collectives
 from app.bench.worker.collectives.model import Layout
 from app.bench.worker.group import Group
-from app.bench.worker.sides import CpuSides, GpuSides
+from app.bench.worker.sides import CpuSides, GpuSides, Taken
 
 SHARED_CORES = "shares the CPU cores"
 """The label of a measurement whose two sides may compete for the same cores."""
@@ -32,11 +32,17 @@ _SMALLER = 16
 """The second size is about this much smaller than the largest."""
 _BALANCED = (0.5, 2.0)
 _MINIMUM_REPEATS, _MAXIMUM_REPEATS = 5, 30
-_CALLS_AT_LEAST = 25
+_PILOT_REPEATS = 3
+"""Of both sides alone, in turn, to find how many products last as long as the collective."""
+_CALLS_AT_LEAST = 30
 """Times of one collective that the fewest repeats take, with what goes before them."""
+_PROPORTIONAL_BYTES = 1 << 20
+"""From about here on the time of a collective grows with its size."""
 _BATCH_SECONDS = 0.002
 """On a GPU one side lasts at least this long, so that the launch of a kernel weighs little."""
 _MAXIMUM_BATCH = 1000
+_TRIES = 4
+"""Of these the first is not counted."""
 _CPU_EDGES = (64, 128, 256, 512)
 _GPU_EDGES = (1024, 2048, 4096, 8192)
 _PRODUCTS_AT_LEAST = 4
@@ -104,10 +110,16 @@ class _Measured:
         return [*found, *(self._event(smaller[-1], None) if smaller else ())]
 
     def _largest(self) -> tuple[int, float]:
-        for size in reversed(self._sizes):
-            alone = self._alone(self._starter(size), 1)
-            if alone * _CALLS_AT_LEAST <= 1.5 * self._seconds:
+        """The largest size whose repeats fit the time, found from below, and the seconds of its collective."""
+        allowed = 1.5 * self._seconds / _CALLS_AT_LEAST
+        size, alone = self._sizes[0], self._alone(self._starter(self._sizes[0]), 1)
+        for larger in self._sizes[1:]:
+            if alone * larger / size > 2 * allowed and larger >= _PROPORTIONAL_BYTES:
                 break
+            longer = self._alone(self._starter(larger), 1)
+            if longer > allowed:
+                break
+            size, alone = larger, longer
         return size, alone
 
     def _event(self, size: int, alone: float | None) -> list[Event]:
@@ -118,17 +130,18 @@ class _Measured:
         wanted = self._alone(start, calls)
         product, once = self._product(wanted)
         products = max(1, round(wanted / once))
+        alone_c, alone_g = self._repeat(start, product, ((calls, 0), (0, products)), repeats=_PILOT_REPEATS)
+        products = max(1, round(products * alone_c.communication / alone_g.compute))
         repeats = max(_MINIMUM_REPEATS, min(_MAXIMUM_REPEATS, math.floor(self._seconds / (4 * wanted))))
-        communication, compute, both = self._repeat(start, calls, product, products, repeats)
-        ratio = compute[1] / communication[0]
-        if not _BALANCED[0] <= ratio <= _BALANCED[1]:
-            products = max(1, round(products / ratio))
-            communication, compute, both = self._repeat(start, calls, product, products, repeats)
-        return self._told(size, (communication, compute, both), calls=calls, repeats=repeats)
+        forms = ((calls, 0), (0, products), (calls, products))
+        alone_c, alone_g, both = self._repeat(start, product, forms, repeats=repeats)
+        if not _is_balanced(alone_c.communication, alone_g.compute):
+            products = max(1, round(products * alone_c.communication / alone_g.compute))
+            forms = ((calls, 0), (0, products), (calls, products))
+            alone_c, alone_g, both = self._repeat(start, product, forms, repeats=repeats)
+        return self._told(size, alone_c.communication, alone_g.compute, both, calls=calls, repeats=repeats)
 
-    def _told(self, size: int, times: tuple[Sequence[float], ...], *, calls: int, repeats: int) -> list[Event]:
-        communication, compute, both = times
-        t_c, t_g, t_b = communication[0], compute[1], both[2]
+    def _told(self, size: int, t_c: float, t_g: float, both: Taken, *, calls: int, repeats: int) -> list[Event]:
         event = Overlap(
             operation=self._operation,
             size_bytes=self._layout(size).size_bytes,
@@ -136,36 +149,32 @@ class _Measured:
             ranks=self._group.ranks,
             communication_us=round(t_c / calls * 1e6, 3),
             compute_us=round(t_g / calls * 1e6, 3),
-            both_us=round(t_b / calls * 1e6, 3),
-            hidden=round((t_c + t_g - t_b) / min(t_c, t_g), 4),
-            communication_slowdown=None if math.isnan(both[0]) else round(both[0] / t_c, 3),
-            compute_slowdown=round(both[1] / t_g, 3),
+            both_us=round(both.both / calls * 1e6, 3),
+            hidden=round((t_c + t_g - both.both) / min(t_c, t_g), 4),
+            communication_slowdown=None if math.isnan(both.communication) else round(both.communication / t_c, 3),
+            compute_slowdown=round(both.compute / t_g, 3),
             repeats=repeats,
             label=None if self._on_gpu else SHARED_CORES,
         )
-        if _BALANCED[0] <= t_g / t_c <= _BALANCED[1]:
+        if _is_balanced(t_c, t_g):
             return [event]
         text = f"{self._operation} at {event.size_bytes} bytes: product {t_g / t_c:.2g} times as long as the collective"
         return [event, Problem(kind="overlap-unbalanced", text=text, fatal=False)]
 
     def _repeat(
-        self, start: Callable[[], Any], calls: int, product: Callable[[], None], products: int, repeats: int
-    ) -> tuple[list[float], list[float], list[float]]:
-        """(communication, compute, both) of each of the three forms: medians over repeats of the slowest rank."""
-        forms = ((calls, 0), (0, products), (calls, products))
+        self, start: Callable[[], Any], product: Callable[[], None], forms: Sequence[tuple[int, int]], *, repeats: int
+    ) -> list[Taken]:
+        """Times of each form (collectives, products), taken in turn: medians over repeats of the slowest rank."""
         mine: list[float] = []
         for _ in range(repeats):
-            for form_calls, form_products in forms:
+            for calls, products in forms:
                 self._group.barrier()
-                taken = self._sides.run(start, form_calls, product, form_products)
+                taken = self._sides.run(start, calls, product, products)
                 mine += (taken.communication, taken.compute, taken.both)
             self._beat()
-        by_rank = self._group.gather(mine)
-        slowest = [
-            max(values) if not any(map(math.isnan, values)) else math.nan for values in zip(*by_rank, strict=True)
-        ]
+        slowest = [_slowest(values) for values in zip(*self._group.gather(mine), strict=True)]
         columns = [_median(slowest[place :: 3 * len(forms)]) for place in range(3 * len(forms))]
-        return columns[:3], columns[3:6], columns[6:]
+        return [Taken(*columns[place : place + 3]) for place in range(0, len(columns), 3)]
 
     def _alone(self, start: Callable[[], Any], calls: int) -> float:
         """Seconds of `calls` collectives after a first try, of the slowest rank."""
@@ -187,7 +196,7 @@ class _Measured:
 
     def _agreed(self, measure: Callable[[], float]) -> float:
         times: list[float] = []
-        for _ in range(4):
+        for _ in range(_TRIES):
             self._group.barrier()
             times.append(measure())
         self._beat()
@@ -214,6 +223,14 @@ class _Measured:
         )
         starter = STARTERS[self._operation]
         return lambda: starter(send, receive)
+
+
+def _is_balanced(t_c: float, t_g: float) -> bool:
+    return _BALANCED[0] <= t_g / t_c <= _BALANCED[1]
+
+
+def _slowest(values: Sequence[float]) -> float:
+    return math.nan if any(map(math.isnan, values)) else max(values)
 
 
 def _median(values: Sequence[float]) -> float:
