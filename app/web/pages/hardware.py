@@ -1,13 +1,16 @@
-"""Hardware profiles: the list, and one with its figures, source, range and fit."""
+"""Hardware profiles: the list, and one with its figures, their basis, its fits and who takes what from it."""
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from app.bench.catalog import OVERLAP_LABELS
 from app.core.errors import NotFound
 from app.core.i18n import Text
 from app.hardware.measured import MeasuredProfile
 from app.hardware.presets import DatasheetProfile
-from app.web import bench_view, profiles, render
+from app.web import bench_view, hardware_view, profiles, render
+from app.web.conditions import CONDITIONS, conditions
+from app.web.hardware_uses import uses
 from app.web.language import language_of
 from app.web.services import services
 
@@ -16,8 +19,10 @@ router = APIRouter()
 
 @router.get("/hardware")
 def index(request: Request) -> Response:
-    """Measured runs and datasheets."""
-    return render.page(request, "hardware/index.html", profiles=profiles.profiles(services(request)))
+    """Measured runs, logs from elsewhere, and datasheets."""
+    return render.page(
+        request, "hardware/index.html", profiles=profiles.profiles(services(request)), kinds=hardware_view.KINDS
+    )
 
 
 @router.get("/hardware/{key}")
@@ -32,19 +37,37 @@ def show(request: Request, key: str) -> Response:
                 "失败或已删除的运行没有配置；/hardware 列出了全部。",
             ),
         )
-    fits, chart, run_id = {}, None, None
-    if isinstance(profile, MeasuredProfile):
-        run_id = int(profile.key.removeprefix("run-"))
-        rows = [row for row in profiles.run_store(services(request)).rows(run_id) if row.operation in profile.curves]
-        fits = {operation: curve.fit for operation, curve in profile.curves.items()}
-        chart = bench_view.run_chart(rows, fits, language=language_of(request))
+    measured = profile if isinstance(profile, MeasuredProfile) else None
+    run = measured.run if measured else None
+    environment = run.environment if run else None
+    device = environment.devices[0] if environment and environment.backend == "nccl" else None
+    answers = hardware_view.answers(profile)
     return render.page(
         request,
         "hardware/profile.html",
         profile=profile,
+        measured=measured,
+        run=run,
         sheet=profile.sheet if isinstance(profile, DatasheetProfile) else None,
-        fits=fits,
-        chart=chart,
-        run_id=run_id,
+        origin=_origin(profile.key),
+        chart=hardware_view.chart(measured, language=language_of(request)) if measured else None,
+        answers=answers,
+        reasons=hardware_view.reasons(answers),
+        uses=uses(),
+        conditions=[(CONDITIONS[name].title, text) for name, text in conditions(run).items()] if run else [],
+        gemm=hardware_view.gemm_lines(run.gemm if run else None, device=device),
+        links=hardware_view.link_summary(run.links) if run else (),
+        kinds=hardware_view.KINDS,
+        copy_titles=hardware_view.COPY_TITLES,
+        overlap_labels=OVERLAP_LABELS,
         view=bench_view,
+        hardware=hardware_view,
     )
+
+
+def _origin(key: str) -> str | None:
+    """Where the figures of `run-3` or `import-3-1` stand; None for a datasheet."""
+    kind, _, rest = key.partition("-")
+    number = rest.partition("-")[0]
+    pages = {"run": "/bench/runs/", "import": "/bench/imports/"}
+    return f"{pages[kind]}{number}" if kind in pages and number.isdecimal() else None
