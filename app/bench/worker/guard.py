@@ -31,6 +31,8 @@ KILL_SECONDS = 10.0
 OOM_SECONDS = 5.0
 """Between the kernel's count of a kill and the end of the process it means."""
 _TICK_SECONDS = 0.25
+_CHECK_SECONDS, _CHECK_SHARE = 0.5, 0.05
+"""Between two looks at the family's memory; longer where looking would take more than this share of a processor."""
 _SAY_SECONDS = 2.0
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -116,7 +118,7 @@ class Guard:
     def _watch(self, child: "subprocess.Popen[bytes]", wake: int) -> tuple[bool, Problem | None]:
         """Wait for the launcher's end, or for a reason to end it early: whether there is one, and what to say of it."""
         sources = [wake, 0] if self._rules.has_input else [wake]
-        heard = checked = time.monotonic()
+        heard = next_check = time.monotonic()
         while True:
             ready, _, _ = select.select(sources, [], [], _TICK_SECONDS)
             now = time.monotonic()
@@ -133,21 +135,21 @@ class Guard:
             if self._rules.has_input and 0 < self._rules.quiet_seconds < now - heard:
                 text = f"{self._rules.quiet_seconds:g} s"
                 return True, Problem(kind="driver-lost", text=text)
-            if now - checked >= _TICK_SECONDS:
-                checked = now
+            if now >= next_check:
                 problem = self._check_memory(now)
                 if problem is not None:
                     return True, problem
+                next_check = now + max(_CHECK_SECONDS, (time.monotonic() - now) / _CHECK_SHARE)
 
     def _check_memory(self, now: float) -> Problem | None:
         own = process.descendants(self._me)
-        gone = self._seen - own
+        is_one_gone = bool(self._seen - own)
         self._seen = own
         kills = cgroup.oom_kills()
         if kills is not None and self._kills is not None and kills > self._kills and self._oom_since is None:
             self._oom_since = now
         if self._oom_since is not None:
-            if gone:
+            if is_one_gone:
                 return _oom_killed()
             if now - self._oom_since > OOM_SECONDS:
                 # All of ours live: the kernel took somebody else's process in the same group.

@@ -79,7 +79,7 @@ def share() -> None:
     _touch(memory)
     child = os.fork()
     _touch(memory)
-    time.sleep(1.5)
+    time.sleep(2.5)
     if child == 0:
         os._exit(0)
     os.waitpid(child, 0)

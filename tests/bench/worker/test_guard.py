@@ -52,7 +52,7 @@ class Guarded:
     def wait_for(self, count: int) -> None:
         """Until `count` processes have said that they live."""
         while len(self.born) < count:
-            self._read_line()
+            assert self._read_line(), "the guard ended too early"
 
     def _read_line(self) -> bool:
         assert self.process.stdout is not None
@@ -152,12 +152,12 @@ def test_a_closed_input_ends_the_whole_family(start: Start) -> None:
 
 
 def test_a_silent_input_ends_the_family_and_says_so(start: Start) -> None:
-    guard = start("--quiet-seconds", "1")
+    guard = start("--quiet-seconds", "3")
     guard.wait_for(3)
 
     assert guard.end() == 128 + signal.SIGTERM
     assert guard.left == []
-    assert [(problem.kind, problem.text) for problem in guard.problems] == [("driver-lost", "1 s")]
+    assert [(problem.kind, problem.text) for problem in guard.problems] == [("driver-lost", "3 s")]
 
 
 def test_bytes_on_the_input_keep_the_run_alive(start: Start) -> None:
