@@ -5,8 +5,10 @@ a container or a batch job count, not only what the hardware has. Stdlib only an
 Sources: proc(5), netdevice(7), getrlimit(2).
 """
 
+import fcntl
 import os
 import platform
+import resource
 import shutil
 import socket
 import struct
@@ -17,11 +19,7 @@ from pathlib import Path
 from app.bench import cgroup
 from app.bench.cgroup import ROOT
 from app.bench.events import HostReady
-from app.bench.process import ProcessId
-
-if sys.platform != "win32":
-    import fcntl
-    import resource
+from app.bench.process import ProcessId, resident_bytes
 
 MAXIMUM_INTERFACES = 32
 """More do not fit on one line of the wire."""
@@ -133,9 +131,12 @@ def driver_gpus(root: Path = ROOT) -> tuple[str, ...]:
 
 
 def proportional_bytes(processes: Iterable[ProcessId]) -> int:
-    """Memory the processes hold, shared pages divided among those that share them. One that cannot be read counts nothing."""
-    found = (_fields(Path(f"/proc/{each.pid}/smaps_rollup")).get("Pss", "0 kB") for each in processes)
-    return sum(1024 * int(text.split()[0]) for text in found)
+    """Memory the processes hold, shared pages divided among those that share them; whole where the kernel does not divide."""
+    total = 0
+    for each in processes:
+        share = _fields(Path(f"/proc/{each.pid}/smaps_rollup")).get("Pss")
+        total += resident_bytes([each]) if share is None else 1024 * int(share.split()[0])
+    return total
 
 
 def binary(size_bytes: float) -> str:

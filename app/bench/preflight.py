@@ -21,6 +21,8 @@ SHM_BYTES, SHM_MINIMUM_BYTES = 64 * MIB, 16 * MIB
 DISK_BYTES, DISK_MINIMUM_BYTES = 64 * MIB, MIB
 MEMLOCK_BYTES = GIB
 """RDMA pins its buffers; NCCL's documentation asks for no limit at all."""
+SHARED_RANKS = 2
+"""How many ranks may share a GPU in an `emulated` run: `worker/sharing.py`, which nothing here may import."""
 MINIMUM_PYTHON = (3, 10)
 
 
@@ -62,7 +64,8 @@ def fits(spec: RunSpec, host: HostReady, *, interface: str = "") -> tuple[Proble
 def _uses_gpus(spec: RunSpec, hosts: Sequence[HostReady]) -> bool:
     """Whether the ranks will take NCCL: the worker's own rule for `auto`."""
     if spec.backend == "auto":
-        return bool(hosts) and all(len(host.gpus) >= spec.ranks // spec.hosts for host in hosts)
+        enough = 1 if spec.emulated else spec.ranks // spec.hosts
+        return bool(hosts) and all(len(host.gpus) >= enough for host in hosts)
     return spec.backend == "nccl"
 
 
@@ -84,8 +87,9 @@ def _gpus(spec: RunSpec, host: HostReady, name: str, *, on_gpu: bool) -> Iterato
     if not gpus:
         yield Problem(kind="no-gpu", text=name)
         return
-    if gpus < ranks and not spec.emulated:
-        yield Problem(kind="too-few-gpus", text=f"{name}: {gpus} < {ranks}")
+    places = gpus * (SHARED_RANKS if spec.emulated else 1)
+    if places < ranks:
+        yield Problem(kind="too-few-gpus", text=f"{name}: {places} < {ranks}")
         return
     for place, free in enumerate(host.gpu_free_bytes[: min(gpus, ranks)]):
         needed = pool_bytes(spec) * -(-ranks // gpus)

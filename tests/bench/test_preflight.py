@@ -8,8 +8,9 @@ import pytest
 from app.bench import machine
 from app.bench.diagnosis.explain import kinds as explained
 from app.bench.events import HostReady, Problem
-from app.bench.preflight import RANK_BYTES, check, fits, needed_bytes, pool_bytes
+from app.bench.preflight import RANK_BYTES, SHARED_RANKS, check, fits, needed_bytes, pool_bytes
 from app.bench.spec import RunSpec
+from app.bench.worker import sharing
 from app.core.units import GIB, KIB, MIB
 
 H100 = "NVIDIA H100 80GB HBM3"
@@ -98,8 +99,13 @@ def test_ranks_may_share_a_gpu_when_that_was_asked_for() -> None:
     shared = spec(ranks=4, emulated=True)
 
     assert check(shared, [host()]) == ()
+    assert kinds(check(spec(ranks=5, emulated=True), [host()])) == [("too-few-gpus", True)]
     assert kinds(check(shared, [host(gpu_free_bytes=(3 * GIB, 5 * GIB))])) == [("too-little-gpu-memory", True)]
     assert kinds(check(shared, [host(gpus=())])) == [("no-gpu", True)]
+
+
+def test_as_many_ranks_may_share_a_gpu_as_the_worker_lets() -> None:
+    assert SHARED_RANKS == sharing.RANKS_PER_GPU
 
 
 def test_without_enough_gpus_an_automatic_run_is_held_against_the_hosts_memory() -> None:

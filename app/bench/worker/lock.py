@@ -14,12 +14,16 @@ class Busy(Exception):
 
 @contextmanager
 def lock(name: str) -> Iterator[None]:
-    """Hold the lock `name`, none when it is empty. Raises Busy."""
+    """Hold the lock `name`, none when it is empty. Raises Busy, also when no lock can be made."""
     if not name:
         yield
         return
-    path = _folder() / f"{name}.lock"
-    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="ascii", errors="replace") as file:
+    try:
+        path = _folder() / f"{name}.lock"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise Busy(f"{error.filename}: {error.strerror}") from error
+    with os.fdopen(descriptor, "r+", encoding="ascii", errors="replace") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

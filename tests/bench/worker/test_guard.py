@@ -323,6 +323,18 @@ def test_the_lock_goes_with_its_holder(start: Start) -> None:
     assert start("--lock", "gpus", command=("true",)).end() == 0
 
 
+def test_a_lock_that_cannot_be_made_refuses_too(start: Start, tmp_path: Path) -> None:
+    in_the_way = tmp_path / f"ringside-{os.getuid()}"
+    in_the_way.write_text("a file", encoding="ascii")
+
+    guard = start("--lock", "gpus", command=("true",))
+
+    assert guard.end() == 1
+    assert [(problem.kind, problem.text) for problem in guard.problems] == [
+        ("devices-busy", f"{in_the_way}: File exists")
+    ]
+
+
 def test_a_command_that_does_not_exist_is_told(start: Start) -> None:
     guard = start(command=("/nothing/here",))
 
