@@ -166,7 +166,7 @@ def one_size(step: Step, *, group: Group, spec: RunSpec, calls: Calls, rounds: i
     for _ in range(rounds):
         times = measure(calls.of(step), peers=group, clock=clock, spec=spec, beat=lambda: None)
         half = summarize(
-            times.of_one_leg(legs),
+            times.of_one_leg(legs, players=step.collective.players(group.ranks)),
             size_bytes=step.layout.size_bytes,
             bus_factor=step.collective.bus_factor(group.ranks),
             ranks=group.ranks,

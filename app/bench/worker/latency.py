@@ -22,19 +22,21 @@ _BEAT_EVERY = 50
 
 
 def latency(
-    step: Step, call: Call, *, peers: Peers, clock: Clock, spec: RunSpec, seconds: float, beat: Callable[[], None]
+    step: Step, run: Call, *, peers: Peers, clock: Clock, spec: RunSpec, seconds: float, beat: Callable[[], None]
 ) -> Latency:
-    """The times of single calls of `call` in about `seconds`. All ranks call this together."""
-    used, mean = warm_up(call, peers=peers, clock=clock, seconds=spec.warm_up_seconds, beat=beat)
+    """The times of single calls of `run` in about `seconds`. All ranks call this together."""
+    limit = min(spec.warm_up_seconds, seconds)
+    used, mean = warm_up(run, peers=peers, clock=clock, seconds=limit, beat=beat)
     # A barrier costs about as much as a small call.
     calls = max(MINIMUM_CALLS, min(MAXIMUM_CALLS, int(seconds / (2 * mean))))
     mine: list[float] = []
     for number in range(used, used + calls):
         peers.barrier()
-        mine.append(clock.single(call, number=number))
+        mine.append(clock.single(run, number=number))
         if number % _BEAT_EVERY == 0:
             beat()
-    times = sorted(max(ranks) / step.collective.legs * 1e6 for ranks in zip(*peers.gather(mine), strict=True))
+    by_rank = peers.gather(mine)[: step.collective.players(spec.ranks)]
+    times = sorted(max(call) / step.collective.legs * 1e6 for call in zip(*by_rank, strict=True))
     return Latency(
         operation=step.collective.name,
         size_bytes=step.layout.size_bytes,

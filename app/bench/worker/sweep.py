@@ -119,11 +119,12 @@ class Sweep:
         wrong = self._validate(step, in_place=in_place) if check and self.spec.check else None
         call = self._calls.of(step, in_place=in_place)
         times = measure(call, peers=self.group, clock=self._clock, spec=self.spec, beat=self.beat)
+        collective, ranks = step.collective, self.group.ranks
         return summarize(
-            times.of_one_leg(step.collective.legs),
+            times.of_one_leg(collective.legs, players=collective.players(ranks)),
             size_bytes=step.layout.size_bytes,
-            bus_factor=step.collective.bus_factor(self.group.ranks),
-            ranks=self.group.ranks,
+            bus_factor=collective.bus_factor(ranks),
+            ranks=ranks,
             wrong=wrong,
         )
 

@@ -126,9 +126,10 @@ class Times:
     means: list[list[float]]
     singles: list[list[float]]
 
-    def of_one_leg(self, legs: int) -> "Times":
-        """The same per message, where a call is `legs` of them one after another."""
-        means, singles = ([[time / legs for time in rank] for rank in table] for table in (self.means, self.singles))
+    def of_one_leg(self, legs: int, *, players: int) -> "Times":
+        """The same per message of the first `players` ranks, where a call is `legs` messages one after another."""
+        tables = (self.means[:players], self.singles[:players])
+        means, singles = ([[time / legs for time in rank] for rank in table] for table in tables)
         return Times(self.iterations, means, singles)
 
 

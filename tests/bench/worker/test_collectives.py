@@ -44,6 +44,8 @@ def test_which_operations_reduce_have_a_root_and_forms() -> None:
     assert {one.name for one in found if one.has_root} == {"broadcast", "reduce", "gather", "scatter"}
     assert {one.name for one in found if one.has_one_buffer} == {"all_reduce", "broadcast", "reduce"}
     assert {one.name for one in found if one.in_place} == {"all_gather", "reduce_scatter", "gather", "scatter"}
+    assert [collectives()["ping_pong"].players(ranks) for ranks in (1, 2, 3, 4, 7)] == [1, 2, 2, 4, 6]
+    assert all(one.players(7) == 7 for one in found if one.name != "ping_pong")
     assert {one.name: one.legs for one in found if one.legs != 1} == {"ping_pong": 2}
 
 

@@ -133,10 +133,10 @@ def test_headline_is_the_slowest_rank_in_the_median_batch() -> None:
     assert half.batches_us == (3000, 9000, 4000)
 
 
-def test_a_round_trip_counts_as_two_messages() -> None:
-    both = Times(iterations=3, means=[[4e-3, 2e-3]], singles=[[6e-3, 8e-3, 2e-3]])
+def test_a_round_trip_counts_as_two_messages_of_those_who_play() -> None:
+    both = Times(iterations=3, means=[[4e-3, 2e-3], [0.0, 0.0]], singles=[[6e-3, 8e-3, 2e-3], [0.0, 0.0, 0.0]])
 
-    one = both.of_one_leg(2)
+    one = both.of_one_leg(2, players=1)
 
     assert one == Times(iterations=3, means=[[2e-3, 1e-3]], singles=[[3e-3, 4e-3, 1e-3]])
 

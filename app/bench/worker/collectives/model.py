@@ -76,6 +76,8 @@ class Collective:
     """(the larger buffer, rank, ranks) -> (send, receive) sharing memory as NCCL lays it out; None where there is one form."""
     legs: int = 1
     """Messages one after another in a call; the time of a row is that of one."""
+    players: Callable[[int], int] = int
+    """ranks -> how many of them take part, the first ones; the others' times are no times of the operation."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """backend -> what the number is not."""
 

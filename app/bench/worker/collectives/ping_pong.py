@@ -58,4 +58,5 @@ collective = Collective(
     fill=patterns.sign,
     wrong=wrong,
     legs=2,
+    players=lambda ranks: max(1, ranks // 2 * 2),
 )
