@@ -1,15 +1,18 @@
 """Compute beside communication: real ranks, and what can be seen of a work that says little."""
 
 import math
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.bench.events import Phase
 from app.bench.result import RunResult
 from app.bench.worker.overlap import SHARED_CORES, STARTERS
 from app.bench.worker.sides import CpuSides
-from tests.bench.ranks import small_spec, start
+from tests.bench.ranks import left_after, small_spec, start
 
 
 @pytest.mark.gloo
@@ -60,6 +63,23 @@ def test_what_cannot_overlap_is_said_and_the_run_goes_on(tmp_path: Path) -> None
     notes = [problem.text for problem in session.result.problems if problem.kind == "extra-skipped"]
     assert [text.partition(":")[0] for text in notes] == ["links", "overlap"]
     assert (session.result.overlaps, session.result.links) == ((), ())
+
+
+@pytest.mark.gloo
+def test_a_rank_killed_meanwhile_is_named_and_what_was_measured_is_kept(tmp_path: Path) -> None:
+    spec = small_spec(operations=("all_reduce",), sizes=(4096, 1 << 20), extras=("overlap",), extra_seconds=60)
+    with start(spec, tmp_path) as session:
+        for event in session:
+            if isinstance(event, Phase) and event.name == "overlap":
+                (victim,) = [started for started in session.result.started if started.rank == 1]
+                os.kill(victim.pid, signal.SIGKILL)
+        ranks = [(started.pid, started.start_ticks) for started in session.result.started]
+
+    cause = session.judge()[1][0]
+    assert (cause.kind, cause.rank) in {("rank-killed", 1), ("rank-lost", 1)}
+    assert len(session.result.rows) == 2
+    assert session.result.gemm is not None
+    assert left_after(ranks, seconds=0) == []
 
 
 class Work:
