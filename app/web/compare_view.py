@@ -209,6 +209,6 @@ def differences(sides: Sequence[Side], operation: str) -> list[Difference]:
     for name, condition in CONDITIONS.items():
         values = tuple(None if each is None else each.get(name) for each in known)
         told = {value for value, each in zip(values, known, strict=True) if each is not None}
-        if len(told) > 1:
+        if len(told if condition.absence_counts else told - {None}) > 1:
             found.append(Difference(condition, values))
     return found

@@ -28,6 +28,8 @@ class Condition:
 
     title: Text
     effect: Text
+    absence_counts: bool = False
+    """Whether not to have it is a difference; otherwise it only means that nobody told."""
 
 
 CONDITIONS: Mapping[str, Condition] = {
@@ -68,6 +70,7 @@ CONDITIONS: Mapping[str, Condition] = {
     "label": Condition(
         Text("Label", "标注"),
         Text("A label says what the number is not; see the run.", "标注说明这个数字不代表什么，详见该次运行。"),
+        absence_counts=True,
     ),
     "timing": Condition(
         Text("Timing", "计时方式"),
@@ -82,6 +85,7 @@ CONDITIONS: Mapping[str, Condition] = {
             "Ranks that share a GPU show that a program works, not how fast it is.",
             "多个 rank 共用一张 GPU 只能说明程序能跑，不能说明快慢。",
         ),
+        absence_counts=True,
     ),
     "transport": Condition(
         Text("Transport", "传输方式"),
@@ -93,6 +97,7 @@ CONDITIONS: Mapping[str, Condition] = {
     "variables": Condition(
         Text("Variables", "环境变量"),
         Text("They choose algorithms, channels and interfaces.", "它们决定算法、通道数和网络接口。"),
+        absence_counts=True,
     ),
     "nccl": Condition(same("NCCL"), _VERSIONS),
     "torch": Condition(same("PyTorch"), _VERSIONS),

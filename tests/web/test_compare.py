@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from app.bench.events import Report
 from app.bench.home import home_id
 from app.bench.store import RunStore
 from app.core.db import Database
@@ -41,7 +42,7 @@ def test_runs_compare_size_by_size_with_how_many_times_as_fast(client: TestClien
     lines = table(page_of(client, "runs=1,2"), "compare-sizes")
 
     assert len(lines) == len(SIZES)
-    assert lines[0] == ["1 KiB", "101", "0.0101", "1 ×", "202", "0.00507", "0.5 ×"]
+    assert lines[0] == ["1 KiB", "101", "0.0101", "202", "0.00507", "0.5 ×"]
 
 
 def test_both_ways_of_naming_runs_show_the_same(client: TestClient, store: RunStore) -> None:
@@ -130,11 +131,19 @@ def test_what_was_not_measured_alike_is_named_with_its_effect(client: TestClient
 
 def test_the_transport_that_nccl_named_is_a_condition(client: TestClient, store: RunStore) -> None:
     everything(store)
+    keep(store, sweep(), reports=(Report(title="nccl", host="node-0", lines=("via SHM/direct/direct (4 channels)",)),))
     keep(store, sweep())
 
-    found = {line[0]: line[1:] for line in table(page_of(client, "runs=1,2"), "compare-differs")}
+    found = {line[0]: line[1:] for line in table(page_of(client, "runs=1,2,3"), "compare-differs")}
 
-    assert found["Transport"][:2] == ["P2P/CUMEM, network IB", "–"]
+    assert found["Transport"][:3] == ["P2P/CUMEM, network IB", "SHM/direct/direct", "–"]
+
+
+def test_what_a_run_does_not_tell_is_no_difference(client: TestClient, store: RunStore) -> None:
+    everything(store)
+    keep(store, sweep(), machine={"variables": {"NCCL_ALGO": "Ring"}})
+
+    assert "Not measured alike" not in page_of(client, "runs=1,2")
 
 
 def test_runs_measured_alike_bring_no_warning(client: TestClient, store: RunStore) -> None:
@@ -150,8 +159,8 @@ def test_latencies_of_single_calls_compare_by_their_medians(client: TestClient, 
 
     lines = table(page_of(client, "runs=1,2"), "compare-latency")
 
-    assert lines[0] == ["8 B", "40", "120", "1 ×", "10", "30", "4 ×"]
-    assert lines[1][4:] == ["–", "–", "–"]
+    assert lines[0] == ["8 B", "40", "120", "10", "30", "4 ×"]
+    assert lines[1][3:] == ["–", "–", "–"]
 
 
 def test_posted_figures_stand_as_a_range_with_sources_and_no_verdict(client: TestClient, store: RunStore) -> None:
