@@ -4,11 +4,11 @@
 answer per node in a folder of files, with a lock, so that the command line and the Bench pages see the same and only one asks.
 """
 
-import dataclasses
 import json
 import os
 import subprocess
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,11 +93,26 @@ class Checkups:
 
     def ask(self, node: Node, *, clock: Clock, seconds: float = SECONDS) -> Checkup | None:
         """Ask and keep the answer; None when somebody else is asking."""
+        lock = self._take(node)
+        return None if lock is None else self._asked(node, lock, clock=clock, seconds=seconds)
+
+    def begin(self, node: Node, *, clock: Clock, seconds: float = SECONDS) -> bool:
+        """Ask in the background; `is_asking` until the answer is kept. False when somebody else is asking already."""
+        lock = self._take(node)
+        if lock is None:
+            return False
+        options = {"clock": clock, "seconds": seconds}
+        name = f"ask {node.name}"
+        threading.Thread(target=self._asked, args=(node, lock), kwargs=options, name=name, daemon=True).start()
+        return True
+
+    def _take(self, node: Node) -> Lock | None:
         me = process.identify(os.getpid())
         assert me is not None, "this process lives"
         lock = Lock(self._lock_path(node.name))
-        if not lock.acquire(me):
-            return None
+        return lock if lock.acquire(me) else None
+
+    def _asked(self, node: Node, lock: Lock, *, clock: Clock, seconds: float) -> Checkup:
         try:
             checkup = ask(node, clock=clock, seconds=seconds)
             document = {"node": _identity(node), "checkup": plain(checkup)}
@@ -175,8 +190,3 @@ def _unsaid(
         last = next(iter(reversed(log)), f"exit code {code}")
         return [*found, Problem(kind="probe-failed", text=last[:300])]
     return found
-
-
-def without_log(checkup: Checkup) -> Checkup:
-    """The answer as strangers may see it: what a shell printed can name paths and users."""
-    return dataclasses.replace(checkup, log=())

@@ -1,14 +1,15 @@
-"""`ringside bench`: a benchmark of this machine, in the foreground.
+"""`ringside bench`: a benchmark of this machine or of a node, in the foreground.
 
 Without `--json` the table streams to standard output in the layout of nccl-tests; with it, one JSON object comes at the end.
 Progress and messages go to standard error. Rows that were measured are printed whatever happens. The run is kept beside
 those of the Bench page, where it can be compared and drive calculators and timelines; `--no-keep` leaves no trace.
 """
 
-import math
 import signal
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
@@ -21,22 +22,30 @@ from app.core.clock import utc_now
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from app.bench.events import Event, Row
+    from app.bench.launchers.model import Node
+    from app.bench.plan import Plan
     from app.bench.result import RunResult
     from app.bench.runs import Status
     from app.bench.spec import RunSpec
-    from app.bench.wire import LogText
 
 
 class Keep(Protocol):
     """Puts an ended run where it can be found again."""
 
     def __call__(
-        self, result: "RunResult", status: "Status", *, command: Sequence[str], began: "datetime", log: Sequence[str]
+        self,
+        result: "RunResult",
+        status: "Status",
+        *,
+        node: str,
+        command: Sequence[str],
+        began: "datetime",
+        log: Sequence[str],
     ) -> None: ...
 
 
-_CLEAR = "\r\x1b[K"
+CANCELLED = 130
+_LOCK_SECONDS = 0.5
 
 
 class PresetName(StrEnum):
@@ -55,52 +64,97 @@ class BackendName(StrEnum):
     nccl = "nccl"
 
 
+Texts = list[str] | None
+
+
 def command(
     *,
+    node: Annotated[str, typer.Option(help="Where to run; `ringside node list` shows the nodes.")] = "local",
     ranks: Annotated[int, typer.Option(help="Ranks to start; on GPUs at most one per GPU.", min=1, max=1024)] = 2,
-    preset: Annotated[PresetName, typer.Option(help="quick: 25 s, standard: 70 s, full: 200 s.")] = PresetName.quick,
+    hosts: Annotated[int | None, typer.Option(help="How many of the node's hosts; all by default.", min=1)] = None,
+    preset: Annotated[PresetName, typer.Option(help="How long to measure; quick takes about half a minute.")] = PresetName.quick,
+    operation: Annotated[Texts, typer.Option(help="What to measure, e.g. all_reduce; repeat it for more.")] = None,
     backend: Annotated[BackendName, typer.Option(help="auto takes NCCL where GPUs are.")] = BackendName.auto,
+    dtype: Annotated[str, typer.Option(help="Element type, e.g. float, bfloat16, half, int8, f8e4m3.")] = "float",
+    redop: Annotated[str, typer.Option(help="Reduction: sum, prod, min, max or avg.")] = "sum",
+    root: Annotated[int, typer.Option(help="Root of broadcast, reduce, gather and scatter.", min=0)] = 0,
+    min_size: Annotated[str, typer.Option(help="Smallest message: 8, 64K, 1G; the preset's by default.")] = "",
+    max_size: Annotated[str, typer.Option(help="Largest message.")] = "",
+    extra: Annotated[Texts, typer.Option(help="latency, overlap, copies, links or topology; repeat it.")] = None,
+    extras: Annotated[bool, typer.Option(help="Whether to measure any extras at all.")] = True,
+    env: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="A variable for the ranks, e.g. NCCL_ALGO.")] = None,
+    memory: Annotated[str, typer.Option(help="End the run when its ranks hold more on a host, e.g. 8G.")] = "",
+    emulated: Annotated[bool, typer.Option(help="Let ranks share a GPU (NCCL): a demonstration.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     hide_host: Annotated[bool, typer.Option(help="Mask host names in the output.")] = False,
     keep: Annotated[bool, typer.Option(help="Keep the run, for the Bench page and as hardware.")] = True,
 ) -> None:
-    """Measure all-reduce, all-gather, reduce-scatter and GEMM on this machine."""
-    import importlib.util
+    """Measure collectives and GEMM on this machine or a node."""
     import tempfile
 
-    from app.bench.catalog import preset_spec
-    from app.bench.diagnosis.explain import kinds
+    from app.bench.choices import Choices
 
-    if importlib.util.find_spec("torch") is None:
-        missing = kinds()["no-torch"]
-        _stop(f"PyTorch is not installed. {missing.remedy.en}")
+    choices = Choices(
+        node=node,
+        preset=preset.value,
+        ranks=str(ranks),
+        hosts="" if hosts is None else str(hosts),
+        operation=operation,
+        backend=backend.value,
+        dtype=dtype,
+        redop=redop,
+        root=str(root),
+        min_size=min_size,
+        max_size=max_size,
+        extras="" if extras else "chosen",
+        extra=extra if extras else None,
+        env="\n".join(env or ()),
+        memory=memory,
+        emulated=str(emulated),
+        hide_host=str(hide_host),
+    )
+    planned = _planned(choices)
+    assert planned.node is not None
+    assert planned.spec is not None
     # Both explicitly: a shell starts background jobs with SIGINT ignored.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
-    spec = preset_spec(preset.value, ranks=ranks, backend=backend.value, hide_host=hide_host)
-    with tempfile.TemporaryDirectory(prefix="ringside-") as folder:
-        raise typer.Exit(run(spec, Path(folder), as_json=as_json, keep=_keep if keep else None))
+    with _devices_of(planned.node), tempfile.TemporaryDirectory(prefix="ringside-") as folder:
+        code = run(planned.spec, Path(folder), node=planned.node, as_json=as_json, keep=_keep if keep else None)
+    raise typer.Exit(code)
 
 
-def run(spec: "RunSpec", folder: Path, *, as_json: bool, keep: "Keep | None" = None) -> int:
-    """Measure `spec` with the worker in `folder`, print the outcome, hand it to `keep`, give the exit code."""
+def run(spec: "RunSpec", folder: Path, *, as_json: bool, node: "Node | None" = None, keep: "Keep | None" = None) -> int:
+    """Measure `spec` on `node` (this machine by default) with the worker in `folder`, print the outcome, hand it to `keep`.
+
+    Gives the exit code.
+    """
     from dataclasses import replace
 
-    from app.bench.launchers.local import node
+    from app.bench.launchers import local
     from app.bench.launchers.package import prepare
     from app.bench.launchers.session import Session
     from app.bench.result import RunResult
+    from app.commands import bench_report
 
+    node = node or local.node
     began = utc_now()
-    prepare(folder, spec)
+    prepare(folder, spec, node=node)
     launch = node.commands(spec, folder)
     print(f"{launch}", file=sys.stderr)
     is_cancelled = False
-    table = None if as_json else _Table()
-    with Session(launch, folder=folder, result=RunResult(spec=spec)) as session:
+    table = None if as_json else bench_report.Table()
+    session = Session(
+        launch,
+        folder=folder,
+        result=RunResult(spec=spec),
+        is_here=node.launcher.is_here,
+        clean=node.clean(folder),
+    )
+    with session:
         try:
             for event in session:
-                _progress(event)
+                bench_report.progress(event)
                 if table:
                     table.take(event, result=session.result)
         except KeyboardInterrupt:
@@ -108,20 +162,71 @@ def run(spec: "RunSpec", folder: Path, *, as_json: bool, keep: "Keep | None" = N
         # A second signal must not cut short the ending of the ranks.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
-    if sys.stderr.isatty():
-        print(end=_CLEAR, file=sys.stderr)
+    bench_report.clear_line()
     if table:
         table.close()
     status, problems = session.judge(is_cancelled=is_cancelled)
     result = replace(session.result, problems=problems)
-    code = _report(result, log=session.log, as_json=as_json, is_cancelled=is_cancelled)
+    bench_report.show(result, as_json=as_json)
+    code = CANCELLED if is_cancelled else bench_report.exit_code(result)
+    bench_report.tell(result, log=session.log, is_cancelled=is_cancelled)
     if keep and result.rows:
-        keep(result, status, command=launch.command, began=began, log=session.log)
+        keep(result, status, node=node.name, command=launch.command, began=began, log=session.log)
     return code
 
 
+def _planned(choices: object) -> "Plan":
+    """Where and what to measure. Raises InvalidInput with a message per option."""
+    import importlib.util
+
+    from app.bench.choices import Choices
+    from app.bench.diagnosis.explain import kinds
+    from app.bench.home import nodes_path
+    from app.bench.nodes import NodeFile
+    from app.bench.plan import plan
+    from app.core.errors import InvalidInput
+    from app.settings import Settings
+
+    assert isinstance(choices, Choices)
+    node = NodeFile(nodes_path(Settings().data)).get(choices.node)
+    if node.launcher.is_here and importlib.util.find_spec("torch") is None:
+        _stop(f"PyTorch is not installed. {kinds()['no-torch'].remedy.en}")
+    planned = plan(choices, {node.name: node})
+    if planned.problems:
+        raise InvalidInput({f"--{name.replace('_', '-')}": text for name, text in planned.problems.items()})
+    return planned
+
+
+@contextmanager
+def _devices_of(node: "Node") -> Iterator[None]:
+    """Inside, nobody else of this user measures on the node's devices. Waits for them; Ctrl-C ends the waiting."""
+    from app.bench.devices import Devices
+    from app.settings import Settings
+
+    devices, told = Devices(node.devices, folder=Settings().locks), ""
+    try:
+        while not devices.take():
+            if devices.holder != told:
+                told = devices.holder
+                print(f"waiting: another run uses this node ({told}); Ctrl-C ends the waiting", file=sys.stderr)
+            time.sleep(_LOCK_SECONDS)
+    except KeyboardInterrupt:
+        print("cancelled while waiting; nothing was measured", file=sys.stderr)
+        raise typer.Exit(CANCELLED) from None
+    try:
+        yield
+    finally:
+        devices.release()
+
+
 def _keep(
-    result: "RunResult", status: "Status", *, command: Sequence[str], began: "datetime", log: Sequence[str]
+    result: "RunResult",
+    status: "Status",
+    *,
+    node: str,
+    command: Sequence[str],
+    began: "datetime",
+    log: Sequence[str],
 ) -> None:
     """Store the run and say where it is. A database that does not answer costs nothing that was printed."""
     from app.bench.home import home_id
@@ -134,118 +239,13 @@ def _keep(
         database = Database(settings.database)
         database.migrate()
         store = RunStore(database, home=home_id(settings.data))
-        run_id = store.record(result, status, node="local", command=command, began=began, ended=utc_now(), log=log)
+        run_id = store.record(result, status, node=node, command=command, began=began, ended=utc_now(), log=log)
         database.dispose()
     except Exception as error:  # noqa: BLE001 - whatever the reason, the numbers are on the screen already
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         print(f"note: the run was not kept ({reason}). See: ringside doctor", file=sys.stderr)
         return
     print(f"kept as run {run_id}: /bench/runs/{run_id}, hardware profile run-{run_id}", file=sys.stderr)
-
-
-def _report(result: "RunResult", *, log: Sequence[str], as_json: bool, is_cancelled: bool) -> int:
-    """Print what came out; the exit code."""
-    import json
-
-    from app.bench.formats import json_export
-    from app.hardware.fit import fit_rows
-
-    fits = {name: fit.to_json() for name, fit in fit_rows(result.rows).items()}
-    if as_json:
-        print(json.dumps(json_export.document(result, fits=fits), allow_nan=False))
-    else:
-        _summarize(result)
-    return _tell(result, log=log, is_cancelled=is_cancelled)
-
-
-def _summarize(result: "RunResult") -> None:
-    """GEMM rates and fits below the tables."""
-    from app.hardware.fit import fit_rows
-
-    if result.gemm:
-        for rate in result.gemm.rates:
-            shape = f"{rate.m} x {rate.k} x {rate.n}"
-            print(f"# GEMM {rate.dtype:>8} {shape:>18} : {rate.tflop_per_s:.3f} TFLOP/s per rank")
-    for name, fit in fit_rows(result.rows).items():
-        if fit.refused:
-            print(f"# fit {name}: {fit.refused.en}")
-            continue
-        for piece in fit.pieces:
-            reach = f"{piece.low_bytes:.0f}..{piece.high_bytes:.0f} B"
-            # Where the time does not grow with the size, there is no rate to tell.
-            slope = f"beta {piece.beta / 1e9:.3f} GB/s" if math.isfinite(piece.beta) else "flat"
-            rates = f"alpha {piece.alpha * 1e6:.1f} us, {slope}"
-            print(f"# fit {name} {reach}: {rates}, residual {(fit.residual or 0) * 100:.1f} %")
-
-
-def _tell(result: "RunResult", *, log: Sequence[str], is_cancelled: bool) -> int:
-    """Say on standard error how it ended; the exit code."""
-    from app.bench.diagnosis.explain import explain
-
-    fatal = [problem for problem in result.problems if problem.fatal]
-    for problem in result.problems:
-        if problem.fatal and problem is not fatal[0]:
-            continue  # what the others saw of the first failure
-        explanation = explain(problem, log=log)
-        kind = "error" if problem.fatal else "note"
-        print(f"{kind}: {explanation.message.en} {explanation.remedy.en}", file=sys.stderr)
-    if is_cancelled:
-        print(f"cancelled; {len(result.rows)} rows measured", file=sys.stderr)
-        return 130
-    if fatal or not result.finished:
-        print(f"{len(result.rows)} rows measured. Last lines of the log:", file=sys.stderr)
-        print("\n".join(f"  {line}" for line in list(log)[-15:]), file=sys.stderr)
-        return 1
-    if result.has_wrong_values:
-        print("error: wrong values were received; do not trust these numbers.", file=sys.stderr)
-        return 1
-    return 0
-
-
-class _Table:
-    """The streaming table: a title at each new operation, a footer below each."""
-
-    def __init__(self) -> None:
-        self._rows: list[Row] = []
-
-    def take(self, event: "Event | LogText", *, result: "RunResult") -> None:
-        from app.bench.events import Hello, Row
-        from app.bench.formats import nccl_text
-
-        if isinstance(event, Hello):
-            print("\n".join(nccl_text.preamble(result)), flush=True)
-        elif isinstance(event, Row):
-            if self._rows and self._rows[-1].operation != event.operation:
-                self.close()
-            if not self._rows:
-                print("\n".join(nccl_text.heading(event.operation, label=event.label)))
-            self._rows.append(event)
-            print(nccl_text.row_line(event), flush=True)
-
-    def close(self) -> None:
-        """The footer of the table that is open."""
-        from app.bench.formats import nccl_text
-
-        if self._rows:
-            print("\n".join(nccl_text.footer(self._rows[0].operation, self._rows)), flush=True)
-            self._rows = []
-
-
-def _progress(event: "Event | LogText") -> None:
-    from app.bench.events import Phase, Progress
-    from app.core.units import binary_bytes, duration
-
-    if isinstance(event, Progress):
-        left = f", {duration(round(event.eta_seconds))} left" if event.eta_seconds is not None else ""
-        text = f"[{event.done + 1}/{event.total}] {event.operation} {binary_bytes(event.size_bytes)}{left}"
-    elif isinstance(event, Phase):
-        text = f"{event.name} ..."
-    else:
-        return
-    if sys.stderr.isatty():
-        print(f"{_CLEAR}{text}", end="", file=sys.stderr, flush=True)
-    else:
-        print(text, file=sys.stderr, flush=True)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

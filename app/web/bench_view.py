@@ -6,14 +6,14 @@ dash and a marker of its own besides its colour, because the colours of the hous
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from markupsafe import Markup
 
 from app.bench.catalog import OPERATIONS
 from app.bench.diagnosis.explain import explain
 from app.bench.diagnosis.model import Explanation
-from app.bench.events import Measurement, Problem, Row
+from app.bench.events import Measurement, PhaseName, Problem, Row
 from app.bench.runs import STATUS_TITLES, Run
 from app.bench.spec import Operation
 from app.core.i18n import Language, Text, same
@@ -26,9 +26,29 @@ STATUS_KINDS: Mapping[str, str] = {
     "running": "compute",
     "done": "success",
     "partial": "warning",
+    "emulated": "warning",
     "cancelled": "",
 }
 """The look of a status; what is not here is an error."""
+
+PHASES: Mapping[PhaseName, tuple[Text, Text | None]] = {
+    "connecting": (Text("Connecting to the hosts", "正在连接主机"), None),
+    "waiting": (Text("Waiting for the batch system", "等待批处理系统"), None),
+    "starting": (
+        Text("Starting the ranks", "正在启动 rank"),
+        Text("loading PyTorch takes a few seconds", "加载 PyTorch 需要几秒"),
+    ),
+    "drift": (Text("Measuring the first size again", "重测第一个大小"), None),
+    "gemm": (Text("Matrix multiplication", "矩阵乘法"), None),
+    "overlap": (Text("Compute beside communication", "计算与通信重叠"), None),
+    "copies": (Text("Memory copies", "内存拷贝"), None),
+    "links": (Text("Every pair of ranks", "每一对 rank"), None),
+    "latency": (Text("Latency of single calls", "单次调用延迟"), None),
+    "topology": (Text("Wiring of the machine", "机器的连接方式"), None),
+    "ending": (Text("Ending", "正在结束"), None),
+}
+"""What a run does in each phase but `measuring`, whose rows speak for themselves, with a word on how long."""
+assert set(PHASES) == set(get_args(PhaseName)) - {"measuring"}
 
 STYLES = (
     ("var(--intra)", "solid", "circle"),
@@ -98,6 +118,7 @@ def run_chart(rows: Sequence[Row], fits: Mapping[str, Fit], *, language: Languag
 def trace(rows: Sequence[Row], *, name: str, style: int) -> dict[str, Any]:
     """The measured curve of one operation or run; `style` counts the curves of a chart."""
     colour, dash, symbol = STYLES[style % len(STYLES)]
+    symbol += "-open" * (style // len(STYLES) % 2)
     return {
         "type": "scatter",
         "mode": "lines+markers",

@@ -1,4 +1,4 @@
-"""A node for tests: a launcher whose probe is a program that answers as it is told, in its one setting.
+"""A node for tests: a launcher whose probe answers as it is told, and whose runs are those of `stub_ranks.py`.
 
 `python stub_node.py BEHAVIOUR`. No machine is asked.
 """
@@ -6,12 +6,14 @@
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from app.bench.events import HostReady, Problem
 from app.bench.launchers.model import Label, Launch, Launcher, Node, NodeSettings
+from app.bench.spec import RunSpec
 from app.bench.wire import emit
 from app.core.i18n import Text
 
@@ -31,6 +33,15 @@ class StubSettings(NodeSettings):
     has_agent: Annotated[bool, _label("Agent")] = True
 
 
+def commands(spec: RunSpec, folder: Path, settings: StubSettings) -> Launch:
+    """A run of two rows, without ranks."""
+    del folder, settings
+    ranks = Path(__file__).parent / "stub_ranks.py"
+    root = str(Path(__file__).parent.parent.parent)
+    shown = f"stub {spec.ranks} ranks on {spec.hosts} hosts"
+    return Launch((sys.executable, str(ranks), "finish"), environment={"PYTHONPATH": root}, shown=shown)
+
+
 def probe(settings: StubSettings) -> Launch:
     return Launch((sys.executable, "-m", "tests.bench.stub_node", settings.behaviour))
 
@@ -40,7 +51,7 @@ launcher = Launcher(
     title=Text("Stub", "替身"),
     note=Text("For tests.", "仅供测试。"),
     settings=StubSettings,
-    commands=lambda spec, folder, _settings: Launch(("true", str(spec.ranks), str(folder))),
+    commands=commands,
     devices=lambda settings: frozenset(settings.hosts),
     is_here=False,
     probe=probe,

@@ -1,6 +1,8 @@
 """The Bench and hardware pages over stored runs; no runner is started here."""
 
+import io
 import re
+import zipfile
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -8,7 +10,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from app.bench.events import Problem
+from app.bench.events import Copy, Finding, Job, Latency, Link, Overlap, Problem, Report
 from app.bench.home import home_id
 from app.bench.runs import Progress, Status
 from app.bench.store import RunStore
@@ -44,6 +46,47 @@ def ended(store: RunStore, status: Status = "done", *, problems: tuple[Problem, 
     return run_id
 
 
+OVERLAP = Overlap(
+    operation="all_reduce",
+    size_bytes=1 << 20,
+    dtype="float",
+    ranks=2,
+    communication_us=200.0,
+    compute_us=300.0,
+    both_us=350.0,
+    hidden=0.75,
+    communication_slowdown=1.25,
+    compute_slowdown=None,
+    repeats=9,
+    label="shares the CPU cores",
+)
+FINDINGS: tuple[Finding, ...] = (
+    OVERLAP,
+    Copy(kind="host_to_device", size_bytes=1 << 26, gb_per_s=52.5, pinned=True, repeats=7),
+    Link(source=0, target=1, size_bytes=1 << 24, one_way_gb_per_s=381.0, both_ways_gb_per_s=702.0, latency_us=6.25),
+    Link(source=1, target=0, size_bytes=1 << 24, one_way_gb_per_s=24.5, both_ways_gb_per_s=702.0, latency_us=6.25),
+    Latency(
+        operation="all_reduce",
+        size_bytes=64,
+        dtype="float",
+        ranks=2,
+        p50_us=41.5,
+        p99_us=120.0,
+        minimum_us=30.5,
+        cv_percent=22.0,
+        calls=500,
+    ),
+    Report(title="cpu", host="here", lines=("2 sockets <b>", "NV18")),
+)
+
+
+def with_findings(store: RunStore) -> int:
+    run_id = ended(store)
+    for position, finding in enumerate(FINDINGS):
+        store.append_finding(run_id, position, finding)
+    return run_id
+
+
 CHOICE = {"preset": "quick", "ranks": "2", "operation": ["all_reduce", "all_gather"], "backend": "auto"}
 
 
@@ -71,6 +114,42 @@ def test_a_plan_without_an_operation_is_no_plan(client: TestClient) -> None:
     assert client.get("/bench?operation=&operation=all_reduce", headers={"HX-Request": "true"}).status_code == 200
 
 
+def test_the_address_keeps_only_what_is_not_as_by_default(client: TestClient) -> None:
+    """The form sends every field it has."""
+    sent = (
+        "/bench?operation=&operation=all_reduce&preset=quick&ranks=4&hosts=&backend=auto&dtype=half&env=&extras=preset"
+    )
+
+    answer = client.get(sent, headers=HTMX)
+
+    expected = "/bench?node=local&preset=quick&ranks=4&operation=all_reduce&dtype=half"
+    assert answer.headers["HX-Replace-Url"] == expected
+    again = client.get(expected, headers=HTMX)
+    assert again.headers["HX-Replace-Url"] == expected
+
+
+def test_the_simple_case_is_simple_and_the_rest_unfolds_when_it_is_used(client: TestClient) -> None:
+    assert '<details class="bench-more" id="bench-more">' in client.get("/bench").text
+    assert '<details class="bench-more" id="bench-more">' in client.get("/bench?node=local&ranks=4").text
+    assert '<details class="bench-more" id="bench-more" open>' in client.get("/bench?dtype=half").text
+    assert '<details class="bench-more" id="bench-more" open>' in client.get("/bench?env=PATH%3D1").text
+
+
+def test_every_choice_is_shown_again_as_it_was_made(client: TestClient) -> None:
+    page = client.get(
+        "/bench?operation=broadcast&dtype=half&root=1&min_size=8&max_size=1K&extra=links&env=NCCL_ALGO%3DRing%0ANCCL_X%3D1"
+        "&memory=2G&hide_host=on"
+    ).text
+
+    assert re.findall(r'name="operation" value="(\w+)" checked', page) == ["broadcast"]
+    assert re.findall(r'name="extra" value="(\w+)" checked', page) == ["links"]
+    assert '<option value="half" selected>' in page
+    assert "NCCL_ALGO=Ring\nNCCL_X=1</textarea>" in page
+    for name, value in (("root", "1"), ("min_size", "8"), ("max_size", "1K"), ("memory", "2G")):
+        assert f'name="{name}" value="{value}"' in page
+    assert re.search(r'name="hide_host" value="on" checked', page)
+
+
 def test_starting_leads_to_the_page_of_a_waiting_run(client: TestClient, store: RunStore) -> None:
     answer = client.post("/bench/runs", data=CHOICE, follow_redirects=False)
 
@@ -93,15 +172,23 @@ def test_starting_leads_to_the_page_of_a_waiting_run(client: TestClient, store: 
         ("preset", "huge", "one of the presets"),
         ("operation", "all_dance", "at least one operation"),
         ("backend", "mpi", "one of the backends"),
+        ("node", "moon", "no such node"),
+        ("dtype", "complex", "Choose one of those listed"),
+        ("root", "7", "between 0 and 1"),
+        ("min_size", "tiny", "64K or 1G"),
+        ("extra", "dance", "Choose from those listed"),
+        ("env", "LD_PRELOAD=/tmp/x.so", "LD_PRELOAD may not be set"),
+        ("memory", "1", "within 1"),
     ],
 )
 def test_a_bad_choice_starts_nothing_and_says_why(
     client: TestClient, store: RunStore, field: str, value: str, message: str
 ) -> None:
-    answer = client.post("/bench/runs", data={**CHOICE, field: value})
+    answer = client.post("/bench/runs", data={**CHOICE, "operation": ["broadcast"], field: value})
 
     assert answer.status_code == 422
-    assert message in answer.text
+    assert re.search(rf'<p class="field-error" id="bench-{field}-error">[^<]*{message}', answer.text)
+    assert f'<a href="#bench-{field}">' in answer.text
     assert store.newest() == []
 
 
@@ -113,6 +200,36 @@ def test_the_address_of_a_refused_form_can_be_read_again(client: TestClient) -> 
     assert refused.status_code == 422
     assert link is not None
     assert "新建运行" in client.get(link[1]).text
+
+
+def test_a_run_waits_with_all_its_choices(client: TestClient, store: RunStore) -> None:
+    choice = {**CHOICE, "dtype": "half", "extras": "chosen", "extra": ["copies"], "env": "GLOO_X=1", "memory": "1G"}
+    choice |= {"min_size": "1K", "max_size": "2K", "hide_host": ["", "on"]}
+
+    assert client.post("/bench/runs", data=choice, follow_redirects=False).status_code == 303
+
+    spec = store.get(1).spec
+    assert (spec.dtype, spec.extras, spec.variables, spec.memory_bytes) == (
+        "half",
+        ("copies",),
+        {"GLOO_X": "1"},
+        1 << 30,
+    )
+    assert (spec.sizes, spec.hide_host) == ((1024, 2048), True)
+
+
+def test_a_run_can_be_run_again_with_the_same_choices(client: TestClient, store: RunStore) -> None:
+    client.post("/bench/runs", data={**CHOICE, "dtype": "half", "max_size": "1M"})
+    client.post("/bench/runs/1/stop")
+
+    page = client.get("/bench/runs/1").text
+    link = re.search(r'href="(/bench\?[^"]*)">Run again', page)
+    assert link is not None
+    form = client.get(link[1].replace("&amp;", "&")).text
+
+    assert '<option value="half" selected>' in form
+    assert 'name="max_size" value="1M"' in form
+    assert re.findall(r'name="operation" value="(\w+)" checked', form) == ["all_reduce", "all_gather"]
 
 
 def test_a_request_from_another_site_starts_nothing(client: TestClient, store: RunStore) -> None:
@@ -148,6 +265,101 @@ def test_progress_shows_where_the_run_is(client: TestClient, store: RunStore) ->
     assert "1 / 27" in text
     assert "14 s" in text
     assert '<progress max="27" value="1"' in text
+
+
+def test_a_run_that_waits_says_for_what(client: TestClient, store: RunStore) -> None:
+    busy = store.enqueue(spec(), node="local", now=NOON)
+    store.set_progress(busy, Progress(heard_at=NOON, phase="waiting", note="pid 4711"))
+    job = store.enqueue(spec(), node="cluster", now=NOON)
+    store.claim(job, now=NOON)
+    pending = Job(system="slurm", id="815", state="PENDING", reason="Resources")
+    store.set_progress(job, Progress(heard_at=NOON, phase="waiting", job=pending))
+
+    assert "Another run uses this node (pid 4711)" in plain_text(client.get(f"/bench/runs/{busy}").text)
+    assert "另一次运行正在使用这个节点（pid 4711），" in plain_text(client.get(f"/bench/runs/{busy}?lang=zh").text)
+    assert "Job 815 · PENDING · Resources" in plain_text(client.get(f"/bench/runs/{job}?lang=en").text)
+
+
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        ("connecting", "Connecting to the hosts"),
+        ("overlap", "Compute beside communication"),
+        ("copies", "Memory copies"),
+        ("links", "Every pair of ranks"),
+        ("topology", "Wiring of the machine"),
+    ],
+)
+def test_each_phase_has_its_words(client: TestClient, store: RunStore, phase: str, words: str) -> None:
+    run_id = store.enqueue(spec(), node="local", now=NOON)
+    store.claim(run_id, now=NOON)
+    store.set_progress(run_id, Progress(heard_at=NOON, phase=phase, done=3, total=27))
+
+    assert words in client.get(f"/bench/runs/{run_id}").text
+
+
+def plain_text(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", html))
+
+
+def test_findings_stand_below_the_rows(client: TestClient, store: RunStore) -> None:
+    page = client.get(f"/bench/runs/{with_findings(store)}").text.replace("\u2009", " ")
+    text = plain_text(page)
+
+    assert "hidden 75 %" in text
+    assert "without a spare core for Gloo little can hide" in text
+    assert re.findall(r'<rect class="bench-bar-(\w+)" x="[\d.]+%?" y="\d+" width="([\d.]+)%"', page) == [
+        ("communication", "40.00"),
+        ("compute", "60.00"),
+        ("both", "70.00"),
+    ]
+    assert re.search(r"host to GPU.*pinned.*64 MiB.*52\.5", text)
+    assert re.findall(r'data-level="(\d)">([\d.]+)<', page) == [
+        ("5", "381"),
+        ("0", "24.5"),
+        ("3", "702"),
+        ("3", "702"),
+        ("3", "6.25"),
+        ("3", "6.25"),
+    ]
+    assert re.search(r"64 B 41\.5 120 30\.5 22 500", text)
+    assert "2 sockets &lt;b&gt;\nNV18" in page
+
+
+def test_the_api_and_the_download_hold_the_findings(client: TestClient, store: RunStore) -> None:
+    run_id = with_findings(store)
+
+    for path in (f"/api/bench/runs/{run_id}", f"/bench/runs/{run_id}/result.json"):
+        body = client.get(path).json()
+        assert body["overlaps"][0]["hidden"] == 0.75
+        assert body["copies"][0]["gb_per_s"] == 52.5
+        assert [link["one_way_gb_per_s"] for link in body["links"]] == [381.0, 24.5]
+        assert body["latencies"][0]["p99_us"] == 120.0
+        assert body["reports"][0]["lines"] == ["2 sockets <b>", "NV18"]
+
+
+def test_everything_is_one_archive(client: TestClient, store: RunStore) -> None:
+    run_id = with_findings(store)
+
+    answer = client.get(f"/bench/runs/{run_id}/everything.zip")
+
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="ringside-run-1-everything.zip"'
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert archive.testzip() is None
+        names = {name.partition("/")[2] for name in archive.namelist()}
+        rows = archive.read("ringside-run-1/rows.csv").decode()
+        log = archive.read("ringside-run-1/log.txt").decode()
+    assert names == {"nccl-tests.txt", "nccl-tests.json", "result.json", "rows.csv", "command.txt", "log.txt"}
+    assert rows == client.get(f"/bench/runs/{run_id}/rows.csv").text
+    assert log == "the last line\n"
+
+
+def test_an_emulated_run_says_so_and_drives_nothing(client: TestClient, store: RunStore) -> None:
+    page = client.get(f"/bench/runs/{ended(store, 'emulated')}").text
+
+    assert "Emulated: several ranks share a GPU." in page
+    assert "profile=run-1" not in page
+    assert client.get("/bench/runs").status_code == 200
 
 
 def test_the_answer_after_the_end_stops_the_polling(client: TestClient, store: RunStore) -> None:

@@ -27,6 +27,8 @@ PAGES = (
     "/timelines",
     "/timelines/gtp-chain",
     "/bench",
+    "/bench/nodes",
+    "/bench/nodes/local",
     "/lab",
     "/nowhere",
 )

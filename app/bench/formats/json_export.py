@@ -22,6 +22,11 @@ def document(result: RunResult, *, fits: Mapping[str, Any]) -> dict[str, Any]:
         "rows": plain(result.rows),
         "fits": dict(fits),
         "gemm": plain(result.gemm) if result.gemm else {},
+        "latencies": plain(result.latencies),
+        "overlaps": plain(result.overlaps),
+        "copies": plain(result.copies),
+        "links": plain(result.links),
+        "reports": plain(result.reports),
         "drift_percent": result.drift_percent,
         "problems": plain(result.problems),
     }
