@@ -133,7 +133,7 @@ class JobRun:
                     self._say(Heartbeat(seconds=round(time.monotonic() - self._begin, 1)))
             if self._standing.state not in WAITING and await self._take():
                 watch.hear()
-            if self._output.is_done:
+            if self._output.has_stirred():
                 watch.hurry()
             watch.require_sign()
             await asyncio.sleep(_TICK_SECONDS)

@@ -50,6 +50,7 @@ class Output:
             *(_File(log_path(folder, node), names[node], is_events=False) for node in range(hosts)),
             _File(f"{folder}/{BATCH_LOG}", b"", is_events=False),
         ]
+        self._log_bytes = 0
         self.has_events = False
         """Whether a rank or a guard has said anything."""
         self.is_done = False
@@ -60,6 +61,11 @@ class Output:
     def is_empty(self) -> bool:
         """Whether nothing at all has come."""
         return not any(file.offset for file in self._files)
+
+    def has_stirred(self) -> bool:
+        """Whether something came that a job says near its end: its result, a failure, or a word of Slurm itself."""
+        before, self._log_bytes = self._log_bytes, self._files[-1].offset
+        return self.is_done or self.fatal is not None or self._log_bytes != before
 
     async def take(self, *, at_end: bool = False) -> bool:
         """Pass on what is new; whether there was anything. Raises Unreachable."""
