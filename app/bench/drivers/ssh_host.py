@@ -6,6 +6,8 @@ environment of every process of the run, so that they are found even when the on
 
 import asyncio
 import hashlib
+import re
+import signal
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +28,7 @@ END_SECONDS = 14.0
 CLEAN_SECONDS = 25.0
 _NOT_FOUND = (126, 127)
 _CHUNK = 32 * 1024
+_GUARD_SAID = re.compile(rb'"kind":"(launcher-killed|oom-killed|memory-cap)"')
 _CLEAN = """\
 import signal, sys, time
 sys.path.insert(0, sys.argv[1])
@@ -114,6 +117,12 @@ class Host:
         """Run the guard to its end, pass on what it prints, `heard` its errors too; its exit code. Raises SshFailed when it is lost."""
         guard = self._guard = await self.remote.start(arguments)
         out, err = Lines(1), Lines(2, prefix=f"{self.label}: ")
+        is_explained = False
+
+        def pass_on(data: bytes) -> None:
+            nonlocal is_explained
+            is_explained = is_explained or _GUARD_SAID.search(data) is not None
+            out.take(data)
 
         def log(data: bytes) -> None:
             heard(data)
@@ -121,7 +130,7 @@ class Host:
 
         beat = asyncio.create_task(_beat(guard))
         try:
-            await asyncio.gather(_read(guard.stdout.read, out.take), _read(guard.stderr.read, log))
+            await asyncio.gather(_read(guard.stdout.read, pass_on), _read(guard.stderr.read, log))
             await guard.wait_closed()
         except (asyncssh.Error, OSError) as error:
             if isinstance(error, BrokenPipeError):
@@ -131,13 +140,12 @@ class Host:
             beat.cancel()
             out.close()
             err.close()
-        if guard.exit_signal is not None:
-            name = guard.exit_signal[0]
-            self._output.send(Problem(kind="launcher-killed", text=f"{self.label}: guard, SIG{name}"))
-            return 1
-        if guard.exit_status is None:
+        if guard.exit_signal is None and guard.exit_status is None:
             raise self._lost("closed")
-        return guard.exit_status
+        code = 128 + signal.SIGKILL if guard.exit_status is None else guard.exit_status
+        if code == 128 + signal.SIGKILL and not is_explained:
+            self._output.send(Problem(kind="launcher-killed", text=f"{self.label}: guard"))
+        return code
 
     async def end(self) -> None:
         """Have the guard end its ranks and wait until it is gone; if that takes too long, or it was killed, kill what it has left."""

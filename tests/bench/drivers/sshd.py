@@ -113,12 +113,19 @@ class Server:
 
 @contextmanager
 def sshd(
-    *, address: str = "127.0.0.1", has_torch: bool = True, has_sftp: bool = True, greeting: bytes = b""
+    *,
+    address: str = "127.0.0.1",
+    namespace: str = "",
+    has_torch: bool = True,
+    has_sftp: bool = True,
+    greeting: bytes = b"",
 ) -> Iterator[Server]:
-    """A server at `address` on a free port. Every Python process there prints `greeting` first."""
+    """A server at `address` on a free port, of a network `namespace` if named. Every Python process there prints `greeting` first."""
     root = Path(tempfile.mkdtemp(prefix="ringside-sshd-"))
     root.chmod(0o755)
-    server = _start(root, address=address, has_torch=has_torch, has_sftp=has_sftp, greeting=greeting)
+    server = _start(
+        root, address=address, namespace=namespace, has_torch=has_torch, has_sftp=has_sftp, greeting=greeting
+    )
     try:
         yield server
     finally:
@@ -160,11 +167,11 @@ def keygen(path: Path, *, passphrase: str = "") -> None:
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
 
 
-def _start(root: Path, *, address: str, has_torch: bool, has_sftp: bool, greeting: bytes) -> Server:
+def _start(root: Path, *, address: str, namespace: str, has_torch: bool, has_sftp: bool, greeting: bytes) -> Server:
     is_root = os.geteuid() == 0
     user = "node" if is_root else pwd.getpwuid(os.geteuid()).pw_name
     uid = next(_uids) if is_root else os.geteuid()
-    port, mark = free_port(address), secrets.token_hex(8)
+    port, mark = 2222 if namespace else free_port(address), secrets.token_hex(8)
     for name in ("home", "client", "server", "python", "packages", "modules", "tmp"):
         (root / name).mkdir()
     if not has_torch:
@@ -199,10 +206,11 @@ SetEnv PATH={binaries}:/usr/bin:/bin PYTHONPATH={modules} LD_LIBRARY_PATH={libra
     if is_root:
         for path in (root / "home", root / "tmp", root / "server", *(root / "server").iterdir()):
             os.chown(path, uid, uid)
-    return Server(root, user, address, port, mark, _serve(root, uid=uid, is_root=is_root, address=address, port=port))
+    child = _serve(root, uid=uid, is_root=is_root, namespace=namespace)
+    return Server(root, user, address, port, mark, child)
 
 
-def _serve(root: Path, *, uid: int, is_root: bool, address: str, port: int) -> "subprocess.Popen[bytes]":
+def _serve(root: Path, *, uid: int, is_root: bool, namespace: str) -> "subprocess.Popen[bytes]":
     command = [program("sshd", package="openssh-server"), "-D", "-e", "-f", str(root / "server" / "sshd_config")]
     if is_root:
         setpriv = program("setpriv", package="util-linux")
@@ -214,19 +222,20 @@ def _serve(root: Path, *, uid: int, is_root: bool, address: str, port: int) -> "
         binds += [sysconfig.get_paths()["purelib"], root / "packages"]
         unshare = [program("unshare", package="util-linux"), "--mount", "--propagation", "private", "--"]
         command = [*unshare, "sh", "-c", prepare, "sh", *map(str, binds), *drop, *command]
-    with (root / "sshd.log").open("wb") as log:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+    if namespace:
+        command = [program("nsenter", package="util-linux"), f"--net=/run/netns/{namespace}", *command]
+    log = root / "sshd.log"
+    with log.open("wb") as output:
+        child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        )
     deadline = time.monotonic() + _START_SECONDS
-    while True:
-        try:
-            socket.create_connection((address, port), timeout=1).close()
-        except OSError:
-            said = (root / "sshd.log").read_text(errors="replace")
-            assert child.poll() is None, f"sshd ended (mounting needs CAP_SYS_ADMIN): {said}"
-            assert time.monotonic() < deadline, f"sshd does not listen: {said}"
-            time.sleep(0.05)
-        else:
-            return child
+    while b"Server listening" not in log.read_bytes():
+        said = log.read_text(errors="replace")
+        assert child.poll() is None, f"sshd ended (mounting needs CAP_SYS_ADMIN): {said}"
+        assert time.monotonic() < deadline, f"sshd does not listen: {said}"
+        time.sleep(0.05)
+    return child
 
 
 def _words(found: ProcessId) -> str:
