@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.bench.importers import checks
+from app.bench.importers.alignment import misaligned
 from app.bench.importers.badges import badge
 from app.bench.importers.completeness import expected_sizes, hole, series
 from app.bench.importers.facts import Facts, torn
@@ -26,7 +27,7 @@ def assemble(facts: Facts) -> ImportedRun:
     rows = _in_microseconds(rows, facts, badges)
     rules = checks.rules_of(rows)
     if rules.bus is None and (factor := known_factor(facts)) is not None:
-        rules = replace(rules, bus=factor)
+        rules = replace(rules, bus=factor, bus_span=checks.around(factor))
     kept = _checked(rows, rules, badges)
     raw = [row for row, _ in kept]
     rules = checks.rules_of(raw)
@@ -86,7 +87,7 @@ def _scaled_half(half: Printed | None, factor: float) -> Printed | None:
 
 def _checked(rows: Sequence[RawRow], rules: checks.Rules, badges: list[Badge]) -> list[tuple[RawRow, tuple[Flag, ...]]]:
     """The rows that survive the checks, each with its flags."""
-    askew = set(map(id, checks.misaligned(rows)))
+    askew = set(map(id, misaligned(rows)))
     two_halves = sum(not row.is_lone for row in rows) > len(rows) / 2
     clashes = {
         (id(row), place): clash
@@ -95,7 +96,7 @@ def _checked(rows: Sequence[RawRow], rules: checks.Rules, badges: list[Badge]) -
         if half and (clash := checks.contradiction(half, size=row.size, rules=rules))
     }
     halves = sum(half is not None for row in rows for half in row.halves)
-    if rows and (rules.rate is None or len(clashes) > 0.4 * halves):
+    if rows and ((rules.rate is None and rules.has_rates) or len(clashes) > 0.4 * halves):
         what = Text("times and rates of the rows follow no common rule", "各行的时间与带宽没有一致的关系")
         badges.append(badge("unit-doubt", what=what))
         clashes = {}

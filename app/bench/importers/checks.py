@@ -15,14 +15,12 @@ from app.bench.importers.raw import Printed, RawRow
 from app.bench.importers.units import ELEMENT_BYTES
 
 _SLACK = 0.02
-_EXACT_SLACK = 1e-6
+_EPSILON = 1 + 1e-6
 _EXACT_SHARE = 0.8
 """Share of a table's halves that must agree within rounding alone, for rounding alone to be granted to the rest."""
 _PRECISE = 0.02
 """Relative rounding up to which a printed figure helps to find the rule of a table."""
 _MAJORITY = 0.6
-_TIME_LIMITS = ((0.04, 1e4), (0.4, 1e6))
-"""From these times on, microseconds are never printed with more than one decimal, and with none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class Rules:
     """What the rows of a table agree on. None where they agree on nothing, or nothing is printed precisely enough.
 
     `rate` is algorithm bandwidth over size per time (1 for today's definition and microseconds), `bus` bus over algorithm
-    bandwidth and `least_bus` what it is at least by coarser figures, `multiple` size over count times element size.
+    bandwidth and `least_bus` what it is at least by coarser figures, `multiple` size over count times element size. The spans are what a half may have.
     """
 
     rate: float | None
@@ -38,7 +36,8 @@ class Rules:
     multiple: int | None
     has_rates: bool
     least_bus: float = 0.0
-    slack: float = _SLACK
+    rate_span: tuple[float, float] | None = None
+    bus_span: tuple[float, float] | None = None
 
 
 def rules_of(rows: Sequence[RawRow]) -> Rules:
@@ -49,11 +48,53 @@ def rules_of(rows: Sequence[RawRow]) -> Rules:
     if rate is not None and abs(rate - 1) < 0.03:
         rate = 1.0
     bus = _consensus(buses)
+    multiple = _multiple(rows)
+    if (old := _old_rate(rows)) is not None and (rate is None or abs(rate - old) < 0.04):
+        if _tells_definitions_apart(rows, old):
+            return Rules(old, 1.0, multiple, bool(rates), rate_span=(old, old), bus_span=(1.0, 1.0))
+        return Rules(1.0, bus, multiple, has_rates=False, rate_span=(old, 1.0), bus_span=(old, 1.0))
+    rate = rate if rates else 1.0
     least = max((_least_bus(half) for row in rows for half in row.halves if half), default=0.0)
-    rules = Rules(rate if rates else 1.0, bus, _multiple(rows), bool(rates), least)
-    exact = replace(rules, bus=_exact_bus(rows, bus), slack=_EXACT_SLACK)
-    found = [contradiction(half, size=row.size, rules=exact) for row in rows for half in row.halves if half]
-    return exact if found.count(None) >= _EXACT_SHARE * len(found) else rules
+    about = Rules(rate, bus, multiple, bool(rates), least, rate_span=around(rate), bus_span=around(bus))
+    rate_span = (1.0, 1.0) if rate == 1 else _exact(_rate_spans(rows)) or about.rate_span
+    exact = replace(
+        about, rate_span=rate_span if rate else None, bus_span=_exact(_bus_spans(rows)) if bus else about.bus_span
+    )
+    if _agreement(rows, exact) >= _EXACT_SHARE:
+        return exact
+    # Coarse figures cannot show another definition of the rate; where they contradict today's, none is assumed.
+    if rates or _agreement(rows, about) >= _MAJORITY:
+        return about
+    return replace(about, rate=None, rate_span=None)
+
+
+def around(value: float | None) -> tuple[float, float] | None:
+    """What a half may have where most of a table agree on `value` no better than two percent."""
+    return None if value is None else (value * (1 - _SLACK), value * (1 + _SLACK))
+
+
+def _old_rate(rows: Sequence[RawRow]) -> float | None:
+    """The rate of versions before 2020-06, in which all-gather and reduce-scatter left the own part out of both rates.
+
+    Told by equal rates beside a size of several parts; None for other tables.
+    """
+    multiple = _multiple(rows)
+    halves = [half for row in rows for half in row.halves if half]
+    if multiple is None or multiple < 2 or any(half.algbw != half.busbw for half in halves):
+        return None
+    return (multiple - 1) / multiple
+
+
+def _tells_definitions_apart(rows: Sequence[RawRow], old: float) -> bool:
+    """True when some equal rates are printed finely enough to show that they are not those of today's definition."""
+    halves = [half for row in rows for half in row.halves if half]
+    return any(half.algbw is not None and half.algbw * (1 - old) > 2.5 * half.precision[1] for half in halves)
+
+
+def _agreement(rows: Sequence[RawRow], rules: Rules) -> float:
+    """The share of halves without a contradiction, among those that could have one."""
+    found = [contradiction(half, size=row.size, rules=rules) for row in rows if row.size for half in row.halves if half]
+    return found.count(None) / len(found) if found else 1.0
 
 
 def contradiction(half: Printed, *, size: int, rules: Rules) -> str | None:
@@ -61,16 +102,15 @@ def contradiction(half: Printed, *, size: int, rules: Rules) -> str | None:
     time_error, algbw_error, busbw_error = half.precision
     if half.algbw is None or half.algbw > 1e9:
         return None
-    slack = 1 + rules.slack
     low, high = half.algbw - algbw_error, half.algbw + algbw_error
-    if half.time is not None and rules.rate is not None:
-        data = rules.rate * size / 1e3
+    if half.time is not None and rules.rate_span is not None:
+        slowest, fastest = (rate * size / 1e3 for rate in rules.rate_span)
         least, most = half.time - time_error, half.time + time_error
-        if most <= 0 or high * slack < data / most or (least > 0 and low > data / least * slack):
+        if most <= 0 or high * _EPSILON < slowest / most or (least > 0 and low > fastest / least * _EPSILON):
             return "time / algbw"
-    if half.busbw is not None and rules.bus is not None:
+    if half.busbw is not None and rules.bus_span is not None:
         bus_low, bus_high = half.busbw - busbw_error, half.busbw + busbw_error
-        if bus_high * slack < rules.bus * low or bus_low > rules.bus * high * slack:
+        if bus_high * _EPSILON < rules.bus_span[0] * low or bus_low > rules.bus_span[1] * high * _EPSILON:
             return "algbw / busbw"
     return None
 
@@ -88,22 +128,6 @@ def size_fits(row: RawRow, rules: Rules) -> bool:
 def is_checked(half: Printed, rules: Rules) -> bool:
     """True when time and rate are printed precisely enough for a check to mean something."""
     return rules.rate is not None and rules.has_rates and _rate(half, 1) is not None
-
-
-def misaligned(rows: Sequence[RawRow]) -> list[RawRow]:
-    """Rows whose columns end elsewhere than those of most rows, where no wide figure has pushed them.
-
-    A deleted or inserted character shifts the rest of a line even where the figures are too small to contradict each other.
-    """
-    lengths = Counter(len(row.tokens) for row in rows if row.tokens)
-    if not lengths:
-        return []
-    length, times = lengths.most_common(1)[0]
-    if times < 3:
-        return []
-    alike = [row for row in rows if len(row.tokens) == length]
-    ends = [_usual(row.tokens[index].end for row in alike) for index in range(length)]
-    return [row for row in rows if row.tokens and not (_stands_under(row, ends) and _is_printed_so(row))]
 
 
 def mean_busbw(halves: Iterable[float | None]) -> float | None:
@@ -138,20 +162,40 @@ def _least_bus(half: Printed) -> float:
     return (half.busbw - busbw_error) / (half.algbw + algbw_error)
 
 
-def _exact_bus(rows: Sequence[RawRow], about: float | None) -> float | None:
-    """The ratio of bus to algorithm bandwidth near `about` that most halves allow within rounding."""
-    if not about:
-        return about
+def _rate_spans(rows: Sequence[RawRow]) -> list[tuple[float, float]]:
+    """Between what each precise half leaves algorithm bandwidth over size per time."""
     spans: list[tuple[float, float]] = []
     for row in rows:
         for half in row.halves:
-            if half and _bus(half) is not None and half.algbw and half.busbw is not None:
+            if half and half.time and half.algbw and _rate(half, row.size) is not None:
+                time_error, algbw_error, _ = half.precision
+                low = (half.algbw - algbw_error) * (half.time - time_error)
+                spans.append(
+                    (low * 1e3 / row.size, (half.algbw + algbw_error) * (half.time + time_error) * 1e3 / row.size)
+                )
+    return spans
+
+
+def _bus_spans(rows: Sequence[RawRow]) -> list[tuple[float, float]]:
+    """Between what each precise half leaves bus over algorithm bandwidth."""
+    spans: list[tuple[float, float]] = []
+    for row in rows:
+        for half in row.halves:
+            if half and half.algbw and half.busbw is not None and _bus(half) is not None:
                 _, algbw_error, busbw_error = half.precision
                 low = (half.busbw - busbw_error) / (half.algbw + algbw_error)
                 spans.append((low, (half.busbw + busbw_error) / (half.algbw - algbw_error)))
-    # The value that most spans hold is found where one of them begins or ends.
-    ends = {end for span in sorted(spans, key=lambda span: span[1] - span[0])[:50] for end in span}
-    return max(ends, key=lambda end: sum(low <= end <= high for low, high in spans), default=about)
+    return spans
+
+
+def _exact(spans: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
+    """Where most spans meet, None without spans."""
+    ends = sorted({end for span in sorted(spans, key=lambda span: span[1] - span[0])[:50] for end in span})
+    if not ends:
+        return None
+    held = [sum(low <= end <= high for low, high in spans) for end in ends]
+    best = [end for end, times in zip(ends, held, strict=True) if times == max(held)]
+    return best[0], best[-1]
 
 
 def _consensus(values: Sequence[float]) -> float | None:
@@ -173,42 +217,3 @@ def _multiple(rows: Sequence[RawRow]) -> int | None:
         return None
     multiple, times = found.most_common(1)[0]
     return multiple if times >= _MAJORITY * sum(row.count > 0 for row in rows) else None
-
-
-def _usual(values: Iterable[int]) -> int | None:
-    """The value that most have, None where there is none."""
-    found = Counter(values)
-    value, times = found.most_common(1)[0]
-    return value if times >= _MAJORITY * found.total() else None
-
-
-def _is_printed_so(row: RawRow) -> bool:
-    """False for figures with more digits than any version prints: seven characters of time, two decimals of a rate.
-
-    Ringside prints four decimals below 1 GB/s.
-    """
-    for half in row.halves:
-        if half is None:
-            continue
-        time_error, *errors = half.precision
-        if half.time is not None and any(time_error < least and half.time >= limit for least, limit in _TIME_LIMITS):
-            return False
-        for figure, error in zip((half.algbw, half.busbw), errors, strict=True):
-            if figure is not None and figure >= 1 and error < 0.004:
-                return False
-    return True
-
-
-def _stands_under(row: RawRow, ends: Sequence[int | None]) -> bool:
-    """Whether each column ends where it usually does, or is pushed by a figure that fills its field."""
-    shift = 0
-    before = 0
-    for token, end in zip(row.tokens, ends, strict=False):
-        if end is None:
-            return True
-        if token.end != end + shift:
-            if token.end < end + shift or token.start - before > 2:
-                return False
-            shift = token.end - end
-        before = token.end
-    return True

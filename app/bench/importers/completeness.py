@@ -7,6 +7,8 @@ from itertools import pairwise
 from app.bench.importers.raw import RawRow
 
 _MAXIMUM_SIZES = 1_000_000
+_JUMP = 1.9
+"""A missing size doubles a step at least. Rounding to whole parts per rank stretches one by less than half."""
 
 
 def expected_sizes(parameters: Mapping[str, str]) -> int | None:
@@ -49,7 +51,7 @@ def hole(rows: Sequence[RawRow]) -> int | None:
         ):
             usual, times = Counter(steps).most_common(1)[0]
             if usual > 0 and times >= 0.6 * len(steps) and times >= 2:
-                jumps = [line for step, (_, (_, line)) in zip(steps, pairs, strict=True) if step > 1.4 * usual]
+                jumps = [line for step, (_, (_, line)) in zip(steps, pairs, strict=True) if step > _JUMP * usual]
                 if jumps:
                     return jumps[0]
                 break

@@ -41,8 +41,9 @@ def guess_operation(rows: Sequence[RawRow], rules: Rules, titles: Titles | None,
     if rules.multiple is not None and ranks != 1:
         left &= _PARTED | {"hypercube"} if rules.multiple > 1 else _ALL - _PARTED - {"hypercube"}
     if titles and not reduces and roots == {None}:
-        # Before 2022-08 only all-to-all had the title of a reduction above blank cells.
-        left &= {"all_to_all"} if titles.has_redop and all(row.redop is None for row in rows) else _ALL - {"all_to_all"}
+        # Before 2022-08 only all-to-all and hypercube had the title of a reduction above blank cells.
+        blank = {"all_to_all", "hypercube"}
+        left = left & blank if titles.has_redop and all(row.redop is None for row in rows) else left - blank
     left = {operation for operation in left if _factor_fits(operation, rules, ranks)}
     if len(left) == 1:
         return Guess(next(iter(left)), "numbers", frozenset(left))

@@ -28,7 +28,8 @@ _QUOTE = r"(?:> ?)+"
 _PREFIX = re.compile("|".join(f"(?:{part})" for part in (_QUOTE, *_STAMPS, *_LABELS)))
 _IN_ROW = re.compile(r"\[\d{1,6}\](?=\s|$)|\[\d+,\d+\]<std(?:out|err)>: ?")
 _TABLE = re.compile(
-    r"\d+ +\d+ +(?:u?int\d*|char|half|float\d*|double|b?float16|bf16|fp\d+|f8e\w+) |# +(?:size|nThread)\b|# Out of bounds"
+    r"\d+ +\d+ +(?:u?int\d*|char|half|float\d*|double|b?float16|bf16|fp\d+|f8e\w+) "
+    r"|#? *nThread +\d|# +(?:size|bytes|Out of bounds|Avg bus)\b|# +Rank +\d"
 )
 _MAXIMUM_PREFIXES = 4
 
