@@ -163,7 +163,7 @@ def figure(data: list[dict[str, Any]], sizes: Sequence[int], *, language: Langua
         },
         yaxis={"type": "log", "title": {"text": Text("bus bandwidth, GB/s", "总线带宽，GB/s")[language]}, "dtick": 1},
         showlegend=True,
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
         hovermode="x",
     )
     return charts.as_json(data, layout)

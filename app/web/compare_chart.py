@@ -24,12 +24,12 @@ def chart(
 ) -> Markup:
     """A curve per side; `posted` are the figures whose range is drawn as a band, all of them comparable."""
     curves = [(side, side.sweeps[operation]) for side in sides if operation in side.sweeps]
-    data = [_curve(side, cells, style=place, language=language) for place, (side, cells) in enumerate(curves)]
     sizes = [cell.size_bytes for _, cells in curves for cell in cells]
+    # What comes first lies below: the band must not cover the curves.
+    data = _band(posted, sizes, language) if posted and sizes else []
+    data += [_curve(side, cells, style=place, language=language) for place, (side, cells) in enumerate(curves)]
     if datasheet is not None and sizes:
         data.append(_datasheet(datasheet, sizes, language))
-    if posted and sizes:
-        data += _band(posted, sizes, language)
     return bench_view.figure(data, sizes, language=language)
 
 

@@ -15,6 +15,7 @@ from app.core.i18n import Text
 from app.hardware.fit import fit_rows
 
 ALL = "everything.zip"
+CSV = "text/csv; charset=utf-8"
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold; the run's own time stands in its files
 
 
@@ -29,6 +30,8 @@ def make(name: str, run: Run, result: RunResult, *, operation: str = "") -> File
     """The file `name` of a run; `operation` narrows the JSON of nccl-tests to one. Raises NotFound."""
     if name == ALL:
         return File(_zip(run, result), "application/zip")
+    if name.removesuffix(".csv") in csv_export.tables(result):
+        return File((csv_export.table(result, name.removesuffix(".csv")) or "").encode(), CSV)
     entry = _FILES.get(name)
     if entry is None:
         raise NotFound(
@@ -56,13 +59,14 @@ _FILES: Mapping[str, tuple[str, Callable[[Run, RunResult], str]]] = {
     "nccl-tests.txt": ("text/plain; charset=utf-8", lambda _, result: nccl_text.document(result)),
     "nccl-tests.json": ("application/json", _nccl_json),
     "result.json": ("application/json", _json),
-    "rows.csv": ("text/csv; charset=utf-8", lambda _, result: csv_export.document(result)),
+    "rows.csv": (CSV, lambda _, result: csv_export.document(result)),
 }
 
 
 def _zip(run: Run, result: RunResult) -> bytes:
     """All files, the command and the tail of the log in one archive, the same bytes each time."""
     texts = {name: write(run, result) for name, (_, write) in _FILES.items()}
+    texts |= {f"{name}.csv": csv_export.table(result, name) or "" for name in csv_export.tables(result)}
     texts |= {"command.txt": " ".join(run.command) + "\n", "log.txt": "\n".join(run.log) + "\n"}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from app.bench.events import Copy, Finding, Job, Latency, Link, Overlap, Problem, Report
+from app.bench.events import Job, Problem
 from app.bench.home import home_id
 from app.bench.runs import Progress, Status
 from app.bench.store import RunStore
 from app.core.db import Database
 from app.settings import Settings
+from tests.bench.findings import FINDINGS
 from tests.conftest import NOON
 from tests.hardware.rows import gemm, row, spec
 
@@ -44,40 +45,6 @@ def ended(store: RunStore, status: Status = "done", *, problems: tuple[Problem, 
     store.set_gemm(run_id, gemm())
     store.finish(run_id, status, now=NOON + timedelta(seconds=20), problems=problems, log=["the last line"])
     return run_id
-
-
-OVERLAP = Overlap(
-    operation="all_reduce",
-    size_bytes=1 << 20,
-    dtype="float",
-    ranks=2,
-    communication_us=200.0,
-    compute_us=300.0,
-    both_us=350.0,
-    hidden=0.75,
-    communication_slowdown=1.25,
-    compute_slowdown=None,
-    repeats=9,
-    label="shares the CPU cores",
-)
-FINDINGS: tuple[Finding, ...] = (
-    OVERLAP,
-    Copy(kind="host_to_device", size_bytes=1 << 26, gb_per_s=52.5, pinned=True, repeats=7),
-    Link(source=0, target=1, size_bytes=1 << 24, one_way_gb_per_s=381.0, both_ways_gb_per_s=702.0, latency_us=6.25),
-    Link(source=1, target=0, size_bytes=1 << 24, one_way_gb_per_s=24.5, both_ways_gb_per_s=702.0, latency_us=6.25),
-    Latency(
-        operation="all_reduce",
-        size_bytes=64,
-        dtype="float",
-        ranks=2,
-        p50_us=41.5,
-        p99_us=120.0,
-        minimum_us=30.5,
-        cv_percent=22.0,
-        calls=500,
-    ),
-    Report(title="cpu", host="here", lines=("2 sockets <b>", "NV18")),
-)
 
 
 def with_findings(store: RunStore) -> int:
@@ -349,7 +316,9 @@ def test_everything_is_one_archive(client: TestClient, store: RunStore) -> None:
         names = {name.partition("/")[2] for name in archive.namelist()}
         rows = archive.read("ringside-run-1/rows.csv").decode()
         log = archive.read("ringside-run-1/log.txt").decode()
-    assert names == {"nccl-tests.txt", "nccl-tests.json", "result.json", "rows.csv", "command.txt", "log.txt"}
+    tables = {"gemm.csv", "latencies.csv", "overlaps.csv", "copies.csv", "links.csv"}
+    assert names == {"nccl-tests.txt", "nccl-tests.json", "result.json", "rows.csv", "command.txt", "log.txt"} | tables
+    assert "one_way_gb_per_s" in client.get(f"/bench/runs/{run_id}/links.csv").text
     assert rows == client.get(f"/bench/runs/{run_id}/rows.csv").text
     assert log == "the last line\n"
 

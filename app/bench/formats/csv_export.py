@@ -6,27 +6,18 @@ a spreadsheet would take for a formula, which a log of somebody else may hold, b
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
 from app.bench.codec import plain
-from app.bench.events import Copy, GemmRate, Latency, Link, Measurement, Overlap
+from app.bench.events import Measurement
 from app.bench.result import RunResult
 
 _ROW = ("operation", "size_bytes", "count", "dtype", "redop", "root", "ranks", "label")
 _HALF = tuple(field.name for field in fields(Measurement) if field.name != "batches_us")
 _CONDITIONS = ("hosts", "backend", "timing", "emulated")
 COLUMNS = (*_ROW, "in_place", *_HALF, *_CONDITIONS)
-_FINDINGS: Mapping[str, type[Any]] = {
-    "gemm": GemmRate,
-    "latencies": Latency,
-    "overlaps": Overlap,
-    "copies": Copy,
-    "links": Link,
-}
-TABLES = tuple(_FINDINGS)
-"""What a run may have measured besides its rows, by the name of its table."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -48,17 +39,27 @@ def lines(result: RunResult) -> Iterator[list[Any]]:
 
 
 def table(result: RunResult, name: str) -> str | None:
-    """The table `name` of `TABLES`; None where the run measured none of it. Lists stand in one cell, parted by `;`."""
-    found = (result.gemm.rates if result.gemm else ()) if name == "gemm" else getattr(result, name)
+    """One of `tables`; None where the run has none of it. Lists stand in one cell, parted by `;`. Raises KeyError for another name."""
+    found = _found(result)[name]
     if not found:
         return None
-    columns = [field.name for field in fields(_FINDINGS[name])]
+    columns = [field.name for field in fields(found[0])]
     return text(columns, ([_cell(entry[column]) for column in columns] for entry in plain(found)))
 
 
 def tables(result: RunResult) -> tuple[str, ...]:
-    """The names of the tables that the run has."""
-    return tuple(name for name in TABLES if table(result, name) is not None)
+    """What the run measured besides its rows: `gemm`, `latencies`, `overlaps`, `copies`, `links`, as far as there is any."""
+    return tuple(name for name, found in _found(result).items() if found)
+
+
+def _found(result: RunResult) -> dict[str, Sequence[Any]]:
+    return {
+        "gemm": result.gemm.rates if result.gemm else (),
+        "latencies": result.latencies,
+        "overlaps": result.overlaps,
+        "copies": result.copies,
+        "links": result.links,
+    }
 
 
 def text(columns: Sequence[str], found: Iterable[Iterable[Any]]) -> str:
