@@ -59,6 +59,8 @@ class Facts:
     is_ended: bool = False
     is_cycled: bool = False
     is_ringside: bool = False
+    is_inherited: bool = False
+    """Header and devices are those of the table before, which our own export once wrote for all."""
     is_parallel: bool = False
 
     @property

@@ -119,6 +119,21 @@ def read_row(line: str, known: Titles | None, *, has_root: bool | None = None) -
     )
 
 
+def figures_in(line: str, known: Titles | None, *, has_root: bool | None = None) -> int:
+    """How many figures of halves stand on a line that begins with the head of a row."""
+    rest = [Token(match.group(), *match.span()) for match in re.finditer(r"\S+", line)][3:]
+    if rest and rest[0].text in REDOPS:
+        rest.pop(0)
+    numbers = _leading_numbers(rest)
+    return len(numbers) - _begins_with_root(numbers, known=known, has_root=has_root)
+
+
+def glued_check(word: str) -> str | None:
+    """The count at the beginning of a word to which other text was glued; None if it may as well be part of that text."""
+    match = re.match(r"(\d{1,12}|N/A)(?=[A-Za-z])(?![eE][+-]?\d)", word)
+    return match[1] if match else None
+
+
 def numbers_only(line: str) -> bool:
     """True for the rest of a row that was torn from its head: four or eight figures and nothing else."""
     words = line.split()

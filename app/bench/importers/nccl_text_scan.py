@@ -6,7 +6,15 @@ from dataclasses import replace
 
 from app.bench.importers import nccl_text_header as header
 from app.bench.importers.facts import Facts, torn
-from app.bench.importers.nccl_text_row import Titles, numbers_only, read_row, row_starts, titles
+from app.bench.importers.nccl_text_row import (
+    Titles,
+    figures_in,
+    glued_check,
+    numbers_only,
+    read_row,
+    row_starts,
+    titles,
+)
 from app.bench.importers.prefixes import Line, without_labels
 from app.bench.importers.raw import RawRow
 from app.bench.importers.units import operation_name, program_in
@@ -14,6 +22,7 @@ from app.bench.importers.units import operation_name, program_in
 _COMMAND = re.compile(r"_perf\S*\s+-|_perf\S*\s*\\?\s*$|/\w+_perf\b")
 _CUT_ROW = re.compile(r"\s*\d+(?:\s+\d+)?\s*$")
 _ORPHAN = re.compile(r"\s*[\d.]+(?:\s+(?:[\d.]+(?:e[+-]?\d+)?|N/A)){3,}\s*$")
+_ROW_WORD = re.compile(r"-?[\d.]+(?:e[+-]?\d+)?|N/A|[a-z]+")
 _MAXIMUM_OTHER = 20_000
 """Lines of a run that are kept to look for failures."""
 
@@ -52,7 +61,7 @@ class Scanner:
         if row_starts(text):
             self._settle()
             self._row(line, text)
-        elif self._pending and numbers_only(text):
+        elif self._pending and self._is_rest(text):
             self._pending = (self._pending[0], f"{self._pending[1]} {text.strip()}")
         elif not any(take(text) for take in self._takers):
             self._other(line, text)
@@ -79,21 +88,24 @@ class Scanner:
 
     def _begin_pending(self, line: Line, piece: str, row: RawRow | None) -> None:
         """Hold a row that stops early: the rest of it may stand on the next lines, behind text of another process."""
-        self._settle()
         words = piece.split()
-        keep = (
-            len(row.tokens)
-            if row
-            else next(
-                (
-                    at
-                    for at, word in enumerate(words)
-                    if at >= 3 and not re.fullmatch(r"-?[\d.]+(?:e[+-]?\d+)?|N/A|[a-z]+", word)
-                ),
-                len(words),
-            )
-        )
-        self._pending = (line, " ".join(words[:keep]))
+        if row:
+            words = words[: len(row.tokens)]
+        else:
+            keep = next((at for at, word in enumerate(words) if at >= 3 and not _ROW_WORD.fullmatch(word)), len(words))
+            more = glued_check(words[keep]) if keep < len(words) and self._figures(words[:keep]) % 4 == 3 else None
+            words = [*words[:keep], *([more] if more else [])]
+        self._pending = (line, " ".join(words))
+
+    def _figures(self, words: list[str]) -> int:
+        return figures_in(" ".join(words), self._run.titles, has_root=self._run.has_root)
+
+    def _is_rest(self, text: str) -> bool:
+        """True for figures that can be the rest of the row that is held: it stopped before a half."""
+        if not self._pending or not numbers_only(text):
+            return False
+        held = self._figures(self._pending[1].split())
+        return held in {0, 4} and held + len(text.split()) <= 8
 
     def _settle(self) -> None:
         """End a row whose rest may have come."""
@@ -123,7 +135,10 @@ class Scanner:
         if found is None:
             return False
         run = self._run
-        if run.has_header or run.titles_seen or run.rows or run.averages:
+        if run.is_inherited and not (run.titles_seen or run.rows or run.averages):
+            # It has a header of its own, so what it took over from the table before does not count.
+            run.is_inherited, run.devices = False, []
+        elif run.has_header or run.titles_seen or run.rows or run.averages:
             self._begin()
         self._run.has_header = True
         self._run.parameters |= found
@@ -238,7 +253,7 @@ class Scanner:
         if before.is_begun:
             self.runs.append(Facts())
         if inherit:
-            self._run.is_ringside, self._run.tool = True, before.tool
+            self._run.is_ringside, self._run.is_inherited, self._run.tool = True, True, before.tool
             self._run.has_header, self._run.parameters = True, dict(before.parameters)
             self._run.devices = list(before.devices)
 
