@@ -72,7 +72,9 @@ def command(
     node: Annotated[str, typer.Option(help="Where to run; `ringside node list` shows the nodes.")] = "local",
     ranks: Annotated[int, typer.Option(help="Ranks to start; on GPUs at most one per GPU.", min=1, max=1024)] = 2,
     hosts: Annotated[int | None, typer.Option(help="How many of the node's hosts; all by default.", min=1)] = None,
-    preset: Annotated[PresetName, typer.Option(help="How long to measure; quick takes about half a minute.")] = PresetName.quick,
+    preset: Annotated[
+        PresetName, typer.Option(help="How long to measure; quick takes about half a minute.")
+    ] = PresetName.quick,
     operation: Annotated[Texts, typer.Option(help="What to measure, e.g. all_reduce; repeat it for more.")] = None,
     backend: Annotated[BackendName, typer.Option(help="auto takes NCCL where GPUs are.")] = BackendName.auto,
     dtype: Annotated[str, typer.Option(help="Element type, e.g. float, bfloat16, half, int8, f8e4m3.")] = "float",
