@@ -7,7 +7,7 @@ from app.bench.importers import checks
 from app.bench.importers.alignment import misaligned
 from app.bench.importers.badges import badge
 from app.bench.importers.completeness import expected_sizes, hole, series
-from app.bench.importers.facts import Facts, torn
+from app.bench.importers.facts import LAUNCH_TIME, Facts, torn
 from app.bench.importers.failures import failures_in
 from app.bench.importers.model import Badge, Flag, Half, ImportedRow, ImportedRun
 from app.bench.importers.naming import known_factor, name_operation, name_ranks, shares_gpus
@@ -162,9 +162,8 @@ def _judge(
     _judge_completeness(facts, rows, badges)
     _judge_values(facts, rows, badges)
     if facts.titles and facts.titles.halves and facts.titles.halves[0][0] == "cputime":
-        what = Text("the time column is the CPU's launch time (-C 1)", "时间一栏是 CPU 的启动时间（-C 1）")
-        badges.append(badge("unit-doubt", what=what))
-    if shares_gpus(facts.devices):
+        badges.append(badge("unit-doubt", what=LAUNCH_TIME))
+    if shares_gpus(facts.devices) and not any(item.kind == "emulated" for item in badges):
         badges.append(badge("emulated"))
     if ranks == 1 and not any(item.kind == "no-mpi" for item in badges):
         badges.append(badge("one-rank"))

@@ -22,6 +22,7 @@ _WHAT = {
     "time / algbw": Text("time and algorithm bandwidth exclude each other", "时间与算法带宽矛盾"),
     "algbw / busbw": Text("the two bandwidths exclude each other", "两种带宽互相矛盾"),
 }
+LAUNCH_TIME = Text("the time column is the CPU's launch time (-C 1)", "时间一栏是 CPU 的启动时间（-C 1）")
 _DROPPED = Text("the row was dropped", "该行已丢弃")
 _HALF_DROPPED = Text("that half was dropped", "这一半已丢弃")
 _KEPT = Text("it was repaired", "已修复")

@@ -11,7 +11,7 @@ from typing import Any
 
 from app.bench.importers.assemble import assemble
 from app.bench.importers.badges import badge
-from app.bench.importers.facts import Facts, torn
+from app.bench.importers.facts import LAUNCH_TIME, Facts, torn
 from app.bench.importers.json_documents import Document, documents
 from app.bench.importers.model import Device, Import
 from app.bench.importers.raw import Printed, RawRow
@@ -71,6 +71,10 @@ def _facts(document: Document) -> tuple[Facts, int]:
     ]
     _count_ranks(facts, config)
     _footer(facts, value)
+    if any("cpu_time" in _mapping(item.get(place)) for item in results for place in ("out_of_place", "in_place")):
+        facts.badges.append(badge("unit-doubt", what=LAUNCH_TIME))
+    if _mapping(value.get("ringside")).get("emulated") in {True, "true"}:
+        facts.badges.append(badge("emulated"))
     if not document.is_whole or "end_time" not in value:
         facts.badges.append(badge("incomplete-json", line=document.line))
     errors = [text for item in _list(value.get("errors")) if isinstance(item, str) and (text := item.strip())]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from app.bench.importers import nccl_text_header as header
+from app.bench.importers.badges import badge
 from app.bench.importers.facts import Facts, torn
 from app.bench.importers.nccl_text_row import (
     Titles,
@@ -206,7 +207,9 @@ class Scanner:
         run.is_cycled = run.is_cycled or ("Testing" in text and "cycle" in text)
         if said := header.ringside(text):
             run.is_ringside, run.tool = True, "ringside"
-            run.parameters["ringside"] = said
+            run.parameters.setdefault("ringside", said)
+            if "(emulated)" in said:
+                run.badges.append(badge("emulated"))
         if "in-place" in text:
             self._in_place_heading = "out-of-place" not in text
         if _COMMAND.search(text) and (program := program_in(text)):

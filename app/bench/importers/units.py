@@ -57,7 +57,7 @@ def bus_factor(operation: str, ranks: int) -> float | None:
         return 2 * (n - 1) / n
     if operation in {"all_gather", "reduce_scatter", "all_to_all", "all_to_all_v", "gather", "scatter"}:
         return (n - 1) / n
-    if operation in {"broadcast", "reduce", "send_recv", "hypercube"}:
+    if operation in {"broadcast", "reduce", "send_recv", "ping_pong", "hypercube"}:
         return float(min(n - 1, 1))
     return None
 
