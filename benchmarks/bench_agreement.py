@@ -1,4 +1,4 @@
-"""Do the rows agree with a bare loop? `python benchmarks/bench_agreement.py [OPERATION ...] [--ranks 2] [--rounds 5] [--json]`
+"""Do the rows agree with a bare loop? `python benchmarks/bench_agreement.py [OPERATION ...] [--ranks 2] [--rounds 8] [--json]`
 
 Two Gloo ranks time every operation at nine sizes in two ways in the same process: the worker's own measurement (the
 out-of-place half of a row), and a plain loop of the `torch.distributed` call between two readings of the clock, with as
@@ -47,7 +47,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("operations", nargs="*", metavar="OPERATION", help="all ten unless named")
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
     if unknown := set(chosen.operations) - set(OPERATIONS):
@@ -114,7 +114,7 @@ class Turn(NamedTuple):
 def one_operation(operation: str, *, group: Group, calls: Calls, rounds: int) -> dict[str, object]:
     """All sizes of one operation: times in microseconds, and ratios."""
     spec = RunSpec(
-        operations=("all_reduce",), sizes=SIZES, ranks=group.ranks, budget_seconds=0.2, warm_up_seconds=0.2, batches=20
+        operations=("all_reduce",), sizes=SIZES, ranks=group.ranks, budget_seconds=0.1, warm_up_seconds=0.1, batches=20
     )
     collective = collectives()[operation]
     everything: list[Turn] = []
