@@ -8,12 +8,14 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from app.bench import preflight
 from app.bench.drivers.slurm_login import Login, Unreachable
 from app.bench.drivers.slurm_output import Output
-from app.bench.drivers.slurm_queue import UNKNOWN, WAITING, Queue, Refused, Standing, is_gone
+from app.bench.drivers.slurm_queue import WAITING, Queue, Refused, Standing, is_gone
+from app.bench.drivers.slurm_reason import reason
 from app.bench.drivers.slurm_record import Record
 from app.bench.drivers.slurm_watch import Pace, Watch
 from app.bench.drivers.ssh_problems import SshFailed
@@ -30,6 +32,14 @@ START_PATIENCE_SECONDS = 240.0
 _TICK_SECONDS = 0.5
 _LATE_SECONDS = 5.0
 """How long the last lines of a job may take to come over a network file system."""
+
+
+class Unfit(Exception):
+    """The nodes Slurm gave cannot do the run, for the first of `problems`."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(problems[0].text)
+        self.problems = problems
 
 
 class JobRun:
@@ -56,9 +66,10 @@ class JobRun:
         self._mark = mark
         self._say = say
         self._pace = pace or Pace()
-        self._output = Output(login, folder=record.folder, hosts=spec.hosts)
+        self._output = Output(login, folder=record.folder, hosts=spec.hosts, hides=spec.hide_host)
         self._begin = time.monotonic()
         self._standing = Standing("")
+        self._is_checked = False
 
     async def run(self) -> int:
         """The exit code of the driver. When cancelled it takes the job back first."""
@@ -67,6 +78,12 @@ class JobRun:
             job = await self._submit()
             standing = await self._follow(job)
             await self._drain(standing)
+            self._check()
+        except Unfit as error:
+            for problem in error.problems:
+                self._say(problem)
+            await self._withdraw()
+            return 1
         except Refused as error:
             self._say(error.problem)
             await self._tidy()
@@ -80,9 +97,9 @@ class JobRun:
             await self._withdraw()
             raise
         if not self._output.is_done:
-            problem = self._judge(job, standing)
-            if problem is not None:
-                self._say(problem)
+            why = reason(standing, job=job, settings=self._settings, output=self._output)
+            if why is not None:
+                self._say(why)
         await self._tidy()
         return 0 if self._output.is_done else 1
 
@@ -133,26 +150,39 @@ class JobRun:
                     self._say(Heartbeat(seconds=round(time.monotonic() - self._begin, 1)))
             if self._standing.state not in WAITING and await self._take():
                 watch.hear()
+                self._check()
             if self._output.has_stirred():
                 watch.hurry()
             watch.require_sign()
             await asyncio.sleep(_TICK_SECONDS)
         return watch.standing
 
+    def _check(self) -> None:
+        """Once every node has said what it offers, see whether the run can be done. Raises Unfit."""
+        if self._is_checked or len(self._output.ready) < self._spec.hosts:
+            return
+        self._is_checked = True
+        hosts = [self._output.ready[node] for node in range(self._spec.hosts)]
+        found = preflight.check(self._spec, hosts, interface=self._settings.interface)
+        if any(problem.fatal for problem in found):
+            raise Unfit(found)
+        for problem in found:
+            self._say(problem)
+
     def _tell(self, job: str, standing: Standing) -> None:
         """Say what is new of how the job stands."""
         before, self._standing = self._standing, standing
         if standing == before:
             return
-        reason = standing.reason
-        if reason is not None and self._spec.hide_host:
-            reason = reason.partition(",")[0]  # what follows names nodes
-        self._say(Job(system="slurm", id=job, state=standing.state, reason=reason))
+        words = standing.reason
+        if words is not None and self._spec.hide_host:
+            words = words.partition(",")[0]  # what follows names nodes
+        self._say(Job(system="slurm", id=job, state=standing.state, reason=words))
         if standing.state == before.state:
             return
         if standing.state in WAITING:
             self._say(Phase(name="waiting", patience_seconds=WAIT_PATIENCE_SECONDS))
-        elif before.state in WAITING and not self._output.has_events:
+        elif before.state in WAITING and not self._output.has_ranks:
             self._say(Phase(name="starting", patience_seconds=START_PATIENCE_SECONDS))
         elif before.state in WAITING:
             self._say(Phase(name="measuring", patience_seconds=START_PATIENCE_SECONDS))
@@ -179,35 +209,9 @@ class JobRun:
     async def _last(self) -> None:
         try:
             await self._output.take(at_end=True)
-        except Unreachable as error:
+        except (Unreachable, SshFailed, OSError) as error:
+            # OSError: nobody reads any more, which is no reason to leave the files there.
             sys.stderr.write(f"the end of the output is lost: {error}\n")
-
-    def _judge(self, job: str, standing: Standing) -> Problem | None:
-        """Why the job ended without a result; None where the ranks have said it, or the log will tell."""
-        limit = f"{self._settings.time_limit_minutes} min"
-        said = f"{standing.state}, {standing.reason}" if standing.reason else standing.state
-        by_state = {
-            "TIMEOUT": ("slurm-timeout", limit),
-            "DEADLINE": ("slurm-timeout", said),
-            "CANCELLED": ("slurm-cancelled", said),
-            "REVOKED": ("slurm-cancelled", said),
-            "PREEMPTED": ("slurm-preempted", said),
-            "NODE_FAIL": ("slurm-node-failed", said),
-            "BOOT_FAIL": ("slurm-node-failed", said),
-            UNKNOWN: ("slurm-lost", said),
-        }
-        if standing.state in by_state:
-            kind, words = by_state[standing.state]
-            return Problem(kind=kind, text=f"{job} ({words})")
-        if self._output.fatal is not None:
-            return None
-        if standing.state == "OUT_OF_MEMORY":
-            return Problem(kind="slurm-memory", text=f"{job} ({said})")
-        if self._output.is_empty:
-            return Problem(kind="slurm-no-output", text=f"{job} ({said}): {self._settings.folder}")
-        if not self._output.has_events:
-            return Problem(kind="slurm-failed", text=f"{job} ({said})")
-        return None
 
     # -----------------------------------------------------------------------------------------------------------------
 
@@ -215,14 +219,18 @@ class JobRun:
         """Take the job back and wait until it is gone, as long as whoever ends us has patience."""
         until = time.monotonic() + self._pace.cancel_seconds
         record = self._record
-        try:
-            await self._queue.cancel(job=record.job, name=record.name)
-            is_over = record.job is None or await is_gone(self._queue, record.job, until=until)
-            await self._last()
-        except (Unreachable, SshFailed) as error:
-            text = f"scancel {record.job or f'--name={record.name}'}: {error}"
-            self._say(Problem(kind="slurm-not-cancelled", text=text, fatal=False))
-            return
+        while True:
+            try:
+                await self._queue.cancel(job=record.job, name=record.name)
+                is_over = record.job is None or await is_gone(self._queue, record.job, until=until)
+                break
+            except (Unreachable, SshFailed) as error:
+                if time.monotonic() > until:
+                    text = f"scancel {record.job or f'--name={record.name}'}: {error}"
+                    self._say(Problem(kind="slurm-not-cancelled", text=text, fatal=False))
+                    return
+            await asyncio.sleep(_TICK_SECONDS)
+        await self._last()
         if is_over:
             await self._tidy()
 

@@ -6,12 +6,12 @@ Files are read by offset, so a connection that was lost meanwhile loses nothing.
 import asyncio
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.bench.drivers.slurm_login import Login
-from app.bench.events import Done, Event, Problem
+from app.bench.events import Done, Event, HostReady, Problem
 from app.bench.launchers.slurm_script import BATCH_LOG, events_path, log_path
-from app.bench.wire import LogText, decode_all
+from app.bench.wire import LogText, decode_all, encode
 
 PIECE_BYTES = 1 << 18
 LINE_BYTES = 1 << 16
@@ -22,7 +22,8 @@ LINE_BYTES = 1 << 16
 class _File:
     path: str
     prefix: bytes
-    is_events: bool
+    node: int | None = None
+    """Whose events these are; None where it is a log."""
     offset: int = 0
     rest: bytes = b""
 
@@ -40,19 +41,28 @@ class Output:
     """The output of the job of the run in `folder` on `hosts` nodes. `write` gets a descriptor and a whole line."""
 
     def __init__(
-        self, login: Login, *, folder: str, hosts: int, write: Callable[[int, bytes], object] = os.write
+        self,
+        login: Login,
+        *,
+        folder: str,
+        hosts: int,
+        hides: bool = False,
+        write: Callable[[int, bytes], object] | None = None,
     ) -> None:
         self._login = login
-        self._write = write
+        self._hides = hides
+        self._write = write or write_all
         names = [b"" if hosts == 1 else b"[%d] " % node for node in range(hosts)]
         self._files = [
-            *(_File(events_path(folder, node), b"", is_events=True) for node in range(hosts)),
-            *(_File(log_path(folder, node), names[node], is_events=False) for node in range(hosts)),
-            _File(f"{folder}/{BATCH_LOG}", b"", is_events=False),
+            *(_File(events_path(folder, node), b"", node=node) for node in range(hosts)),
+            *(_File(log_path(folder, node), names[node]) for node in range(hosts)),
+            _File(f"{folder}/{BATCH_LOG}", b""),
         ]
         self._log_bytes = 0
-        self.has_events = False
-        """Whether a rank or a guard has said anything."""
+        self.has_ranks = False
+        """Whether a rank has said anything."""
+        self.ready: dict[int, HostReady] = {}
+        """What each node offers."""
         self.is_done = False
         self.fatal: Problem | None = None
         """The first fatal problem that was told."""
@@ -82,16 +92,31 @@ class Output:
         return is_new
 
     def _pass_on(self, file: _File, line: bytes) -> None:
-        if not file.is_events:
+        if file.node is None:
             self._write(2, file.prefix + line)
             return
         for event in decode_all(line):
-            if not isinstance(event, LogText):
+            if isinstance(event, HostReady):
+                self.ready[file.node] = event
+                line = encode(self._shown(event, file.node))
+            elif not isinstance(event, LogText):
                 self._note(event)
         self._write(1, line)
 
+    def _shown(self, host: HostReady, node: int) -> HostReady:
+        if not self._hides:
+            return host
+        return replace(host, host=f"node-{node}", interfaces=dict.fromkeys(host.interfaces, "-"))
+
     def _note(self, event: Event) -> None:
-        self.has_events = True
         self.is_done = self.is_done or isinstance(event, Done)
-        if isinstance(event, Problem) and event.fatal:
+        if not isinstance(event, Problem):
+            self.has_ranks = True
+        elif event.fatal:
             self.fatal = self.fatal or event
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of it: a pipe may take a part at a time."""
+    while data:
+        data = data[os.write(descriptor, data) :]

@@ -2,7 +2,8 @@
 
 Several nodes meet by c10d at the address Slurm has for the job's first node, on the port the batch script chose; there is no way back
 to localhost, because then every node would measure itself alone. `slurm-node --free-port` is how the script chooses. When the
-port was taken since, the first node leaves a file beside the worker, and the script tries another.
+port was taken since, the first node leaves a file beside the worker, and the script tries another. Before the ranks, the node says what it
+offers, so that the driver can name what stands in their way.
 """
 
 import argparse
@@ -34,6 +35,8 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return 0
     rendezvous = _alone() if options.nodes == 1 else _together(options, os.environ)
+    # In a process of its own: what importing torch takes stays out of the guard.
+    subprocess.run([sys.executable, sys.argv[0], "probe"], stdin=subprocess.DEVNULL, check=False)
     torchrun = [
         *(sys.executable, "-m", "torch.distributed.run"),
         *rendezvous,

@@ -301,7 +301,7 @@ def test_output_is_passed_on_as_whole_lines_with_the_node_before_what_is_no_even
             (tmp_path / "events-1.log").write_bytes(event + event[:10])
             (tmp_path / "log-1.log").write_bytes(b"torchrun \xff says\nhalf a l")
             assert await output.take()
-            assert output.has_events
+            assert output.has_ranks
             assert written == [(1, event), (2, b"[1] torchrun \xff says\n")]
             written.clear()
             with (tmp_path / "events-1.log").open("ab") as file:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -123,7 +124,7 @@ class Runs:
         )
 
 
-def wait_for(happened: Callable[[], bool], said: Callable[[], str], *, seconds: float = 90) -> None:
+def wait_for(happened: Callable[[], bool], said: Callable[[], str], *, seconds: float = 180) -> None:
     deadline = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < deadline, f"it did not happen in {seconds} s: {said()}"
@@ -284,6 +285,26 @@ def test_a_folder_that_the_compute_nodes_do_not_share_is_suspected(make: Callabl
 
     run = runs.ended(run_id)
     assert (run.status, run.problems[0].kind) == ("launch_failed", "slurm-no-output")
+
+
+def test_an_interface_that_the_nodes_do_not_have_is_named_before_ranks_hang(make: Callable[..., Runs]) -> None:
+    runs = make(interface="eth99")
+
+    run = runs.ended(runs.begin(small_spec(hosts=2)))
+
+    assert run.problems[0].kind == "no-interface"
+    assert "eth99" in run.problems[0].text
+
+
+def test_a_run_that_hides_its_hosts_shows_none(make: Callable[..., Runs]) -> None:
+    runs = make()
+    run_id = runs.begin(small_spec(hide_host=True, operations=("all_reduce",), sizes=(1024,)))
+
+    assert runs.ended(run_id).status in ("done", "partial"), runs.said(run_id)()
+    said = (runs.folder(run_id) / "events.log").read_text()
+    assert '"event":"HostReady"' in said
+    assert f'"host":"{socket.gethostname()}"' not in said
+    assert "127.0.0.1" not in said
 
 
 def test_python_without_torch_is_told(make: Callable[..., Runs]) -> None:
