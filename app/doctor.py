@@ -12,14 +12,17 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from app.core.db import Database
 from app.settings import Settings
 from app.web.assets import PACKAGES
+
+if TYPE_CHECKING:
+    from app.bench.launchers.model import Node
 
 State = Literal["ok", "missing", "broken"]
 
@@ -51,6 +54,7 @@ def examine(settings: Settings) -> list[Finding]:
         _content,
         _port,
         _torch,
+        nodes,
         _chromium,
     )
     return [_guarded(check, settings) for check in checks]
@@ -130,6 +134,39 @@ def _torch(_settings: Settings) -> Finding:
     found = json.loads(run.stdout)
     backends = [name for name in ("nccl", "gloo") if found[name]]
     return Finding("PyTorch", "ok", f"{found['version']}, {found['gpus']} GPUs, backends: {', '.join(backends)}")
+
+
+def nodes(settings: Settings) -> Finding:
+    """Whether every section of nodes.toml is right, and what the nodes need on this machine."""
+    from app.bench.home import nodes_path  # noqa: PLC0415 - pydantic models of every launcher, only needed here
+    from app.bench.nodes import NodeFile  # noqa: PLC0415
+
+    found, broken = NodeFile(nodes_path(settings.data)).read()
+    if broken:
+        reasons = "; ".join(f"{entry.name}: {entry.reason.en}" for entry in broken)
+        return Finding("nodes", "broken", reasons, "Mend nodes.toml or run: ringside node remove NAME", required=False)
+    lacking = _lacking(found.values())
+    if lacking:
+        return Finding("nodes", "missing", lacking[0][0], lacking[0][1], required=False)
+    return Finding("nodes", "ok", f"{', '.join(found)} (ringside node test NAME asks one)", required=False)
+
+
+def _lacking(nodes: "Iterable[Node]") -> list[tuple[str, str]]:
+    """What attached nodes need on this machine and is not there, each with the remedy."""
+    found = []
+    for node in nodes:
+        settings = node.settings.model_dump()
+        if settings.get("hosts") or settings.get("via"):
+            known = Path(settings.get("known_hosts") or "~/.ssh/known_hosts").expanduser()
+            if not known.is_file():
+                remedy = f"Look at the hosts' keys, then put them there; ringside node test {node.name} says how."
+                found.append((f"{node.name} needs {known}, the host keys you trust", remedy))
+        elif node.launcher.slug == "slurm":
+            folder = settings.get("bin_folder") or None
+            if shutil.which("sbatch", path=folder) is None:
+                remedy = "Run Ringside where sbatch is, or name a login node in its setting via."
+                found.append((f"{node.name} needs Slurm's sbatch on this machine", remedy))
+    return found
 
 
 def _chromium(_settings: Settings) -> Finding:
