@@ -15,12 +15,13 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
+from app.bench.drivers.output import Output
 from app.bench.drivers.slurm_job import JobRun, environment_mark, remove
 from app.bench.drivers.slurm_login import Login, Unreachable
 from app.bench.drivers.slurm_queue import Queue, Refused, is_gone
 from app.bench.drivers.slurm_record import Record
 from app.bench.drivers.ssh_problems import SshFailed
-from app.bench.events import Event, Problem, Report
+from app.bench.events import Event, Phase, Problem, Report
 from app.bench.launchers.package import SPEC, WORKER, build
 from app.bench.launchers.slurm_script import PROBE_SECONDS, job_name, probe_arguments
 from app.bench.launchers.slurm_settings import SlurmSettings
@@ -29,6 +30,7 @@ from app.bench.spec import RunSpec
 from app.bench.wire import emit
 
 CLEAN_SECONDS = 45.0
+_CONNECT_PATIENCE_SECONDS = 180.0
 _PROBE_SECONDS = PROBE_SECONDS + 12.0
 _ENDED = 128 + signal.SIGTERM
 _USAGE = "usage: python -m app.bench.drivers.slurm run FOLDER | probe SETTINGS-JSON | clean FOLDER\n"
@@ -52,15 +54,28 @@ async def run(folder: Path) -> int:
     """See the run that is prepared in `folder` through."""
     spec = RunSpec.from_json(json.loads((folder / SPEC).read_text(encoding="utf-8")))
     settings = _settings(folder)
-    login = Login(settings)
+    voice = Output()
+    if spec.hide_host and settings.via:
+        for name in (settings.via, settings.target(settings.via).host):
+            voice.hide(name, "login")
+    voice.send(Phase(name="connecting", patience_seconds=_CONNECT_PATIENCE_SECONDS))
     try:
-        async with login:
-            there = f"{await login.resolve(settings.folder)}/run-{secrets.token_hex(6)}"
+        async with Login(settings) as login:
+            settings = await _at_home(login, settings)
+            there = f"{settings.folder}/run-{secrets.token_hex(6)}"
             record = Record(name=job_name(there), folder=there)
-            mark = environment_mark(record)
-            return await JobRun(spec, settings, folder=folder, login=login, record=record, mark=mark, say=_say).run()
+            return await JobRun(
+                spec,
+                settings,
+                folder=folder,
+                login=login,
+                record=record,
+                mark=environment_mark(record),
+                say=voice.send,
+                mask=voice if spec.hide_host else None,
+            ).run()
     except (SshFailed, Unreachable) as error:
-        _say(_problem(error))
+        voice.send(_problem(error))
         return 1
 
 
@@ -102,7 +117,8 @@ async def probe(settings: SlurmSettings) -> int:
 
 
 async def _probe_node(login: Login, queue: Queue, settings: SlurmSettings) -> int:
-    there = f"{await login.resolve(settings.folder)}/probe-{secrets.token_hex(6)}"
+    settings = await _at_home(login, settings)
+    there = f"{settings.folder}/probe-{secrets.token_hex(6)}"
     record = Record(name=job_name(there), folder=there)
     try:
         with tempfile.TemporaryDirectory(prefix="ringside-") as folder:
@@ -124,6 +140,12 @@ async def _probe_node(login: Login, queue: Queue, settings: SlurmSettings) -> in
     elif answer.code and "Unable to allocate" in answer.err:
         _say(Problem(kind="slurm-rejected", text=answer.err.strip().splitlines()[-1][:300]))
     return answer.code
+
+
+async def _at_home(login: Login, settings: SlurmSettings) -> SlurmSettings:
+    """The settings with paths as they are over there: no shell of a job resolves `~`."""
+    paths = {"folder": await login.resolve(settings.folder), "python": await login.resolve(settings.python)}
+    return settings.model_copy(update=paths)
 
 
 def _settings(folder: Path) -> SlurmSettings:

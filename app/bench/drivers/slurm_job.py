@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from app.bench import preflight
+from app.bench.drivers.output import Output as Voice
 from app.bench.drivers.slurm_login import Login, Unreachable
 from app.bench.drivers.slurm_output import Output
 from app.bench.drivers.slurm_queue import WAITING, Queue, Refused, Standing, is_gone
@@ -25,7 +26,6 @@ from app.bench.launchers.slurm_script import SCRIPT, batch_script, sbatch_argume
 from app.bench.launchers.slurm_settings import SlurmSettings
 from app.bench.spec import RunSpec
 
-CONNECT_PATIENCE_SECONDS = 180.0
 WAIT_PATIENCE_SECONDS = 120.0
 START_PATIENCE_SECONDS = 240.0
 """From the job's start to the first word of a rank: Python is read from a network disk, and nodes wait for each other."""
@@ -43,7 +43,10 @@ class Unfit(Exception):
 
 
 class JobRun:
-    """The run in the local `folder`, as one job. `say` gets what the driver itself has to tell."""
+    """The run in the local `folder`, as one job.
+
+    `say` gets what the driver itself has to tell; `mask` hides names, where the run asks for it.
+    """
 
     def __init__(
         self,
@@ -55,6 +58,7 @@ class JobRun:
         record: Record,
         mark: str,
         say: Callable[[Event], None],
+        mask: Voice | None = None,
         pace: Pace | None = None,
     ) -> None:
         self._spec = spec
@@ -66,7 +70,7 @@ class JobRun:
         self._mark = mark
         self._say = say
         self._pace = pace or Pace()
-        self._output = Output(login, folder=record.folder, hosts=spec.hosts, hides=spec.hide_host)
+        self._output = Output(login, folder=record.folder, hosts=spec.hosts, mask=mask)
         self._begin = time.monotonic()
         self._standing = Standing("")
         self._is_checked = False
@@ -105,7 +109,6 @@ class JobRun:
 
     async def _prepare(self) -> None:
         """Put into the shared folder what the job needs."""
-        self._say(Phase(name="connecting", patience_seconds=CONNECT_PATIENCE_SECONDS))
         there = self._record.folder
         script = batch_script(self._spec, self._settings, folder=there, mark=self._mark)
         files = {

@@ -69,9 +69,9 @@ class Login:
         """As in `Machine`."""
         return await self._do(lambda machine: machine.read(path, offset=offset, limit=limit))
 
-    async def resolve(self, folder: str) -> str:
-        """`folder` with the home folder there instead of `~`, and no slash at its end."""
-        path = folder.rstrip("/")
+    async def resolve(self, path: str) -> str:
+        """`path` with the home folder there instead of `~`, and no slash at its end."""
+        path = path.rstrip("/")
         if not path.startswith("~"):
             return path
         answer = await self.run(["sh", "-c", "cd && pwd"])

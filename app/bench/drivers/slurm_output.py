@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from app.bench.drivers.output import Output as Voice
 from app.bench.drivers.slurm_login import Login
 from app.bench.events import Done, Event, HostReady, Problem
 from app.bench.launchers.slurm_script import BATCH_LOG, events_path, log_path
@@ -38,7 +39,10 @@ class _File:
 
 
 class Output:
-    """The output of the job of the run in `folder` on `hosts` nodes. `write` gets a descriptor and a whole line."""
+    """The output of the job of the run in `folder` on `hosts` nodes.
+
+    `write` gets a descriptor and a whole line. With `mask`, names of nodes are hidden as soon as they are known.
+    """
 
     def __init__(
         self,
@@ -46,11 +50,11 @@ class Output:
         *,
         folder: str,
         hosts: int,
-        hides: bool = False,
+        mask: Voice | None = None,
         write: Callable[[int, bytes], object] | None = None,
     ) -> None:
         self._login = login
-        self._hides = hides
+        self._mask = mask
         self._write = write or write_all
         names = [b"" if hosts == 1 else b"[%d] " % node for node in range(hosts)]
         self._files = [
@@ -93,7 +97,7 @@ class Output:
 
     def _pass_on(self, file: _File, line: bytes) -> None:
         if file.node is None:
-            self._write(2, file.prefix + line)
+            self._write(2, file.prefix + (line if self._mask is None else self._masked(self._mask, line)))
             return
         for event in decode_all(line):
             if isinstance(event, HostReady):
@@ -104,9 +108,15 @@ class Output:
         self._write(1, line)
 
     def _shown(self, host: HostReady, node: int) -> HostReady:
-        if not self._hides:
+        if self._mask is None:
             return host
+        for name in {host.host, host.host.partition(".")[0]}:
+            self._mask.hide(name, f"node-{node}")
         return replace(host, host=f"node-{node}", interfaces=dict.fromkeys(host.interfaces, "-"))
+
+    @staticmethod
+    def _masked(mask: Voice, line: bytes) -> bytes:
+        return mask.masked(line.decode("utf-8", "replace")).encode()
 
     def _note(self, event: Event) -> None:
         self.is_done = self.is_done or isinstance(event, Done)

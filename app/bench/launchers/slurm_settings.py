@@ -158,7 +158,7 @@ class SlurmSettings(SshAccess):
     ] = 15
     python: Annotated[
         str,
-        Field(pattern=r"^(/|[A-Za-z0-9_])[A-Za-z0-9_./+@-]{0,200}$"),
+        Field(pattern=r"^(~/|/|[A-Za-z0-9_])[A-Za-z0-9_./+@-]{0,200}$"),
         Label(
             Text("Python", "Python"),
             Text("The interpreter on the compute nodes that has PyTorch.", "计算节点上装有 PyTorch 的 Python 解释器。"),

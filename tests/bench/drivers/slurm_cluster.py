@@ -179,7 +179,6 @@ SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
 AuthInfo=socket={sock}
-CryptoType=crypto/munge
 StateSaveLocation={root}/state
 SlurmdSpoolDir={root}/spool-%n
 SlurmctldPidFile={root}/slurmctld.pid
@@ -189,7 +188,6 @@ SlurmdLogFile={root}/slurmd-%n.out
 PlugStackConfig=/dev/null
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
-SwitchType=switch/none
 MpiDefault=none
 SlurmdParameters=config_overrides
 ReturnToService=2
@@ -197,9 +195,6 @@ SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=1,sched_interval=1,batch_sched_delay=0
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
-AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/none
-JobCompType=jobcomp/none
 OverTimeLimit=0
 KillWait=10
 MessageTimeout=5

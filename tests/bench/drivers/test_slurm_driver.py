@@ -17,16 +17,18 @@ from app.bench import nodes
 from app.bench.checkup import ask
 from app.bench.diagnosis.explain import kinds
 from app.bench.drivers import slurm as driver
+from app.bench.drivers.output import Output as Voice
 from app.bench.drivers.slurm_job import JobRun
 from app.bench.drivers.slurm_login import Login, Unreachable
 from app.bench.drivers.slurm_output import Output
 from app.bench.drivers.slurm_queue import UNKNOWN, Queue, Refused, Standing
 from app.bench.drivers.slurm_record import RECORD, Record
 from app.bench.drivers.slurm_watch import Pace, Watch
-from app.bench.events import Event, Job, Phase, Problem
+from app.bench.events import Event, HostReady, Job, Phase, Problem
 from app.bench.launchers.package import prepare
 from app.bench.launchers.slurm_script import batch_script, sbatch_arguments
 from app.bench.launchers.slurm_settings import SlurmSettings
+from app.bench.wire import encode
 from app.core.clock import utc_now
 from tests.bench.drivers.slurm_cluster import Cluster, cluster
 from tests.bench.ranks import small_spec
@@ -316,6 +318,44 @@ def test_output_is_passed_on_as_whole_lines_with_the_node_before_what_is_no_even
     asyncio.run(run())
 
 
+def test_names_of_nodes_are_hidden_as_soon_as_they_are_known(tmp_path: Path) -> None:
+    written: list[tuple[int, bytes]] = []
+    ready = encode(
+        HostReady(
+            host="gpu7.example",
+            python="3.11.7",
+            torch=None,
+            nccl=None,
+            cuda=None,
+            gpus=(),
+            cores=2,
+            memory_bytes=1,
+            shm_bytes=None,
+            disk_bytes=1,
+            interfaces={"eth0": "10.0.0.7"},
+            free_port=1,
+        )
+    )
+
+    async def run() -> None:
+        async with Login(make_settings()) as login:
+            output = Output(
+                login, folder=str(tmp_path), hosts=1, mask=Voice(), write=lambda *call: written.append(call)
+            )
+            (tmp_path / "events-0.log").write_bytes(ready)
+            await output.take()
+            (tmp_path / "batch.log").write_bytes(b"slurmstepd: *** JOB 7 ON gpu7 CANCELLED ***\n")
+            await output.take()
+            assert output.ready[0].host == "gpu7.example"
+
+    asyncio.run(run())
+
+    said = b"".join(line for _, line in written)
+    assert b"gpu7" not in said
+    assert b"10.0.0.7" not in said
+    assert b"JOB 7 ON node-0 CANCELLED" in said
+
+
 def test_every_problem_of_the_driver_is_explained() -> None:
     folder = Path(driver.__file__).parent
     text = "".join(path.read_text() for path in folder.glob("slurm*.py"))
@@ -336,9 +376,9 @@ def test_a_home_folder_is_the_one_over_there(tmp_path: Path, monkeypatch: pytest
 
     async def run() -> list[str]:
         async with Login(make_settings()) as login:
-            return [await login.resolve(folder) for folder in ("~", "~/.cache/ringside/", "/shared/me/")]
+            return [await login.resolve(folder) for folder in ("~", "~/.cache/x/", "/shared/me/", "python3")]
 
-    assert asyncio.run(run()) == [os.fspath(tmp_path), f"{tmp_path}/.cache/ringside", "/shared/me"]
+    assert asyncio.run(run()) == [os.fspath(tmp_path), f"{tmp_path}/.cache/x", "/shared/me", "python3"]
 
 
 def test_phases_follow_the_states_of_a_job(tmp_path: Path) -> None:
@@ -370,7 +410,7 @@ def test_phases_follow_the_states_of_a_job(tmp_path: Path) -> None:
     told = [
         event.name if isinstance(event, Phase) else event.kind for event in said if isinstance(event, Phase | Problem)
     ]
-    assert told == ["connecting", "waiting", "starting", "waiting", "starting", "ending", "slurm-no-output"]
+    assert told == ["waiting", "starting", "waiting", "starting", "ending", "slurm-no-output"]
     assert [event.state for event in said if isinstance(event, Job)] == [
         "PENDING",
         *(state.partition("|")[0] for state in states),

@@ -187,6 +187,7 @@ def test_a_batch_system_guards_its_own_devices() -> None:
         {"memory": "0"},
         {"python": "python3 -c 1"},
         {"python": "-c"},
+        {"python": "~other/bin/python"},
         {"folder": "relative"},
         {"folder": "~other/x"},
         {"folder": "/shared/../etc"},
@@ -216,6 +217,7 @@ def test_a_value_that_could_be_more_than_it_seems_is_refused(values: dict[str, A
     "values",
     [
         {"folder": "~"},
+        {"python": "~/venv/bin/python3.12"},
         {"folder": "/shared/me/"},
         {"via": "me@[fe80::1]:22"},
         {"constraint": "[rack1|rack2]"},
