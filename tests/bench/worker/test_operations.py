@@ -58,6 +58,7 @@ def test_single_calls_of_small_sizes_are_timed(everything: RunResult) -> None:
         assert (found.dtype, found.ranks) == ("bfloat16", 3)
         assert found.calls >= MINIMUM_CALLS
         assert 0 < found.minimum_us <= found.p50_us <= found.p99_us
+    assert RunResult.from_json(everything.to_json()) == everything
 
 
 @pytest.fixture(scope="module")
