@@ -10,7 +10,7 @@ _SAME_SETTINGS = Text(
 
 KINDS: dict[str, Explanation] = {
     "ssh-host-key-unknown": Explanation(
-        Text("The host key of this node has not been confirmed: {text}", "该节点的主机密钥尚未确认：{text}"),
+        Text("The host key of this node has not been confirmed: {text}.", "该节点的主机密钥尚未确认：{text}。"),
         Text(
             "Compare the fingerprint with what the node's owner tells you (there: `ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub`),"
             " then run the command shown and answer yes. Nothing was sent to the node.",
@@ -20,8 +20,8 @@ KINDS: dict[str, Explanation] = {
     ),
     "ssh-host-key-changed": Explanation(
         Text(
-            "The node shows another host key than the one you confirmed: {text}",
-            "节点给出的主机密钥与已确认的不同：{text}",
+            "The node shows another host key than the one you confirmed: {text}.",
+            "节点给出的主机密钥与已确认的不同：{text}。",
         ),
         Text(
             "Somebody may stand between you and the node. Ask its owner whether it was set up anew; only then remove the old key with the"

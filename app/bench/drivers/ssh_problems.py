@@ -47,8 +47,8 @@ def of_host_key(key: asyncssh.SSHKey, *, target: Target, port: int, access: SshA
     if is_known:
         name = target.host if port == 22 else f"[{target.host}]:{port}"
         file = ["-f", access.known_hosts] if access.known_hosts else []
-        return Problem(kind="ssh-host-key-changed", text=f"{text}; {shlex.join(['ssh-keygen', *file, '-R', name])}")
-    return Problem(kind="ssh-host-key-unknown", text=f"{text}; {login_command(target, access)}")
+        return Problem(kind="ssh-host-key-changed", text=f"{text}; `{shlex.join(['ssh-keygen', *file, '-R', name])}`")
+    return Problem(kind="ssh-host-key-unknown", text=f"{text}; `{login_command(target, access)}`")
 
 
 def login_command(target: Target, access: SshAccess) -> str:
