@@ -6,6 +6,7 @@ prints the partitions and what one free node offers, looked at by a short srun j
 
 import asyncio
 import json
+import os
 import secrets
 import signal
 import sys
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from app.bench.drivers.output import Output
-from app.bench.drivers.slurm_job import JobRun, environment_mark, remove
+from app.bench.drivers.slurm_job import JobRun, remove
 from app.bench.drivers.slurm_login import Login, Unreachable
 from app.bench.drivers.slurm_queue import Queue, Refused, is_gone
 from app.bench.drivers.slurm_record import Record
@@ -58,6 +59,9 @@ async def run(folder: Path) -> int:
     if spec.hide_host and settings.via:
         for name in (settings.via, settings.target(settings.via).host):
             voice.hide(name, "login")
+    mark = os.environ.get("RINGSIDE_RUN", "")
+    for name in [name for name in os.environ if name.startswith("RINGSIDE_")]:
+        del os.environ[name]  # sbatch hands our environment to the job: the address of a database is not its business
     voice.send(Phase(name="connecting", patience_seconds=_CONNECT_PATIENCE_SECONDS))
     try:
         async with Login(settings) as login:
@@ -70,7 +74,7 @@ async def run(folder: Path) -> int:
                 folder=folder,
                 login=login,
                 record=record,
-                mark=environment_mark(record),
+                mark=mark or record.name,
                 say=voice.send,
                 mask=voice if spec.hide_host else None,
             ).run()

@@ -5,7 +5,6 @@ so that a rank that hangs is noticed. Slurm being out of reach ends nothing by i
 """
 
 import asyncio
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -250,8 +249,3 @@ async def remove(login: Login, record: Record) -> None:
         await login.run(["rm", "-rf", "--", record.folder])
     except (Unreachable, SshFailed) as error:
         sys.stderr.write(f"{record.folder} is left behind: {error}\n")
-
-
-def environment_mark(record: Record) -> str:
-    """What marks the processes of the run: the runner's word for it, else the job's name."""
-    return os.environ.get("RINGSIDE_RUN") or record.name

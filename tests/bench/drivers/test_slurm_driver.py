@@ -241,11 +241,14 @@ def submit(settings: SlurmSettings) -> str:
 def test_a_signal_while_the_job_is_handed_in_takes_it_back(tmp_path: Path) -> None:
     """sbatch is under way and nobody knows the number yet: the driver waits for it, then cancels."""
     bin_folder = tmp_path / "bin"
-    settings = stubs(bin_folder, sbatch="sleep 1; echo 77", scancel="true", squeue='echo "CANCELLED|None"')
+    noting = f'for last; do :; done; cp "$last" {bin_folder}/script; env > {bin_folder}/environment'
+    settings = stubs(bin_folder, sbatch=f"{noting}; sleep 1; echo 77", scancel="true", squeue='echo "CANCELLED|None"')
     folder = tmp_path / "run"
     prepare(folder, small_spec(), node=nodes.make("c", {"launcher": "slurm", **settings.model_dump(mode="json")}))
     child = subprocess.Popen(
-        [sys.executable, "-m", "app.bench.drivers.slurm", "run", str(folder)], stdout=subprocess.PIPE
+        [sys.executable, "-m", "app.bench.drivers.slurm", "run", str(folder)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "RINGSIDE_RUN": "home/7", "RINGSIDE_DATABASE_URL": "postgresql://me:secret@db/x"},
     )
     deadline = time.monotonic() + 30
     while not calls(bin_folder, "sbatch"):
@@ -261,6 +264,8 @@ def test_a_signal_while_the_job_is_handed_in_takes_it_back(tmp_path: Path) -> No
     assert json.loads((folder / RECORD).read_text())["is_over"]
     assert b'"Problem"' not in out
     assert list((bin_folder / "shared").iterdir()) == []
+    assert "--mark home/7" in (bin_folder / "script").read_text()
+    assert "RINGSIDE_" not in (bin_folder / "environment").read_text()
 
 
 def test_a_job_that_slurm_forgot_is_asked_for_twice(tmp_path: Path) -> None:
