@@ -1,9 +1,12 @@
-"""One run of three real ranks with every extra, for all tests that look at what it brought."""
+"""One run of three real ranks with every extra, for all tests that look at what it brought; and guards under test."""
 
 import pytest
 
 from app.bench.result import RunResult
 from tests.bench.ranks import small_spec, start
+from tests.bench.worker.guarded import guarded, worker_zip
+
+__all__ = ["extras_run", "guarded", "worker_zip"]
 
 
 @pytest.fixture(scope="session")
