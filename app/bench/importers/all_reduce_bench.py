@@ -30,7 +30,11 @@ _HEADING = re.compile(r"\|\s*payload\s*\|.*\bbusbw\b.*\balgbw\b|\|\s*payload\s*\
 
 def recognise(log: Log) -> float:
     """Sure with the heading of the table or the sentence of the older form."""
-    return 0.85 if any(_HEADING.search(line.text) or _PAYLOAD.search(line.text) for line in log.lines) else 0.0
+    return (
+        0.85
+        if "payload" in log.text and any(_HEADING.search(line.text) or _PAYLOAD.search(line.text) for line in log.lines)
+        else 0.0
+    )
 
 
 def read(log: Log) -> Import:

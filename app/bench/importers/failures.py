@@ -120,6 +120,7 @@ FAILURES: tuple[Failure, ...] = (
     ),
 )
 
+_ANY = re.compile("|".join(f"(?:{failure.pattern.pattern})" for failure in FAILURES))
 MAXIMUM_SHOWN = 3
 
 
@@ -127,6 +128,8 @@ def failures_in(lines: Iterable[Line]) -> tuple[Badge, ...]:
     """One badge per kind of failure, earliest first, at most `MAXIMUM_SHOWN`; a general kind yields to a particular one."""
     found: dict[int, Line] = {}
     for line in lines:
+        if not _ANY.search(line.text):
+            continue
         for index, failure in enumerate(FAILURES):
             if failure.pattern.search(line.text):
                 found.setdefault(index, line)

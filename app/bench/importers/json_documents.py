@@ -9,6 +9,8 @@ from typing import Any
 _BARE = re.compile(r"(?<=[:,\[])(\s*)-?(?:inf|nan|Infinity|NaN)\b(?=\s*[,\]}])")
 _MARKS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
 """Strings as a whole, so that what stands inside them counts for nothing, and the marks between values."""
+_BEGINNING = re.compile(r"^\{\s*\"(?:version|nvbandwidth)\"", re.MULTILINE)
+_MAXIMUM_FAILED = 20
 _MAXIMUM_DOCUMENTS = 10_000
 
 
@@ -26,6 +28,7 @@ def documents(text: str) -> Iterator[Document]:
     decoder = json.JSONDecoder(parse_constant=lambda _: None)
     text = _BARE.sub(r"\1null", text)
     at = 0
+    failed = 0
     for _ in range(_MAXIMUM_DOCUMENTS):
         at = text.find("{", at)
         if at < 0:
@@ -36,7 +39,10 @@ def documents(text: str) -> Iterator[Document]:
         except (ValueError, RecursionError):
             end = _next_document(text, at)
             if (value := _completed(text[at:end])) is None:
-                at += 1 if end == len(text) else end - at
+                at = end if end < len(text) else _next_line(text, at)
+                failed += 1
+                if at < 0 or failed > _MAXIMUM_FAILED:
+                    return
                 continue
             yield Document(value, line, is_whole=False)
         else:
@@ -45,9 +51,15 @@ def documents(text: str) -> Iterator[Document]:
         at = end
 
 
+def _next_line(text: str, at: int) -> int:
+    """Where the next line begins with an object, -1 for nowhere."""
+    found = text.find("\n{", at)
+    return found + 1 if found >= 0 else -1
+
+
 def _next_document(text: str, at: int) -> int:
     """Where a cut document ends: before a line that begins the next one, else at the end."""
-    found = re.compile(r"^\{\s*\"(?:version|nvbandwidth)\"", re.MULTILINE).search(text, at + 1)
+    found = _BEGINNING.search(text, at + 1)
     return found.start() if found else len(text)
 
 

@@ -5,7 +5,7 @@ import re
 from app.bench.importers.model import Device
 
 _PARAMETERS = re.compile(
-    r"#?\s*nThread\s+\d+\s+nGpus\s+\d+\s+minBytes\s+(?P<min>\d{1,18})\s+maxBytes\s+(?P<max>\d{1,18})(?P<rest>.*)"
+    r"nThread\s+\d+\s+nGpus\s+\d+\s+minBytes\s+(?P<min>\d{1,18})\s+maxBytes\s+(?P<max>\d{1,18})(?P<rest>.*)"
 )
 _STEP = re.compile(r"step:\s*(\d{1,18})\s*\((factor|bytes)\)")
 _KEY = re.compile(r"([A-Za-z][\w ]*?):\s*(\d+)(?!\s*\()")
@@ -25,12 +25,15 @@ _RINGSIDE = re.compile(r"# ringside: (.+)")
 _ELLIPSIS = re.compile(
     r"^\W*(?:\.{2,}|…|\[\.{2,}\]|(?:lines? )?(?:snip(?:ped)?|truncated|omitted|removed)\b.*)\W*$", re.IGNORECASE
 )
+_MAXIMUM_ELLIPSIS = 120
 _REMOVED_RANKS = re.compile(r"rank lines .*removed|^#?\s*\.{3}\s*$")
 _PROMPT = re.compile(r"^\s*(?:\[[\w.-]+@[\w.-]+[^\]]*\][#$]|[\w.-]+@[\w.-]+:\S*[#$]|[$#]\s)\s*\S")
 
 
 def parameters(line: str) -> dict[str, str] | None:
     """The parameters of a run from the line that begins it, None if the line is another."""
+    if "nThread" not in line:
+        return None
     match = _PARAMETERS.search(line)
     if not match:
         return None
@@ -43,6 +46,8 @@ def parameters(line: str) -> dict[str, str] | None:
 
 def device(line: str) -> Device | None:
     """The device of a rank line, None if the line is another."""
+    if "Rank" not in line:
+        return None
     match = _RANK.match(line.strip())
     if not match:
         return None
@@ -58,12 +63,16 @@ def device(line: str) -> Device | None:
 
 def reduced_maximum(line: str) -> str | None:
     """The maximum size that memory allowed, where the program says it lowered it."""
+    if "Reducing" not in line:
+        return None
     match = _REDUCING.search(line)
     return match[1] if match else None
 
 
 def versions(line: str) -> dict[str, str]:
     """Versions that a line names: of the tests, of the library."""
+    if "ersion" not in line:
+        return {}
     if match := _VERSION.search(line):
         return {"tests_version": match["version"], "nccl_library": match["library"]}
     if match := _RCCL.search(line):
@@ -75,12 +84,16 @@ def versions(line: str) -> dict[str, str]:
 
 def out_of_bounds(line: str) -> int | None:
     """The count of wrong values in a footer."""
+    if "Out of bounds" not in line:
+        return None
     match = _BOUNDS.match(line.strip())
     return int(match[1]) if match else None
 
 
 def average(line: str) -> float | None:
     """The average bus bandwidth in a footer, GB/s."""
+    if "Avg bus" not in line:
+        return None
     match = _AVERAGE.match(line.strip())
     try:
         return float(match[1]) if match else None
@@ -90,25 +103,31 @@ def average(line: str) -> float | None:
 
 def starting(line: str) -> str | None:
     """The program that announces itself."""
+    if "Collective test" not in line:
+        return None
     match = _STARTING.search(line)
     return match[1] if match else None
 
 
 def concluded(line: str) -> str | None:
     """The program that says it has ended."""
+    if "Collective test" not in line:
+        return None
     match = _CONCLUDED.search(line)
     return match[1] if match else None
 
 
 def ringside(line: str) -> str | None:
     """What Ringside's own export says of its run."""
+    if "ringside" not in line:
+        return None
     match = _RINGSIDE.match(line.strip())
     return match[1] if match else None
 
 
 def is_elision(line: str) -> bool:
     """True for dots and the like that stand for lines somebody took out."""
-    return _ELLIPSIS.match(line) is not None
+    return len(line) <= _MAXIMUM_ELLIPSIS and _ELLIPSIS.match(line) is not None
 
 
 def hides_ranks(line: str) -> bool:

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from app.bench.importers.raw import Printed, RawRow, Token
 from app.bench.importers.units import ELEMENT_BYTES, REDOPS
 
-_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d{0,19})(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][+-]?\d{1,3})?\*?")
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:0|[1-9]\d{0,19})(?:\.\d{0,20})?|\.\d{1,20}|\d(?:\.\d{1,20})?[eE][+-]?(?:\d\d?|[1-3]\d\d))\*?"
+)
+"""As printf writes figures: one digit before an exponent, no needless zeros before a number."""
 _INTEGER = re.compile(r"0|[1-9]\d{0,18}")
 _ROOT = re.compile(r"-1|0|[1-9]\d{0,5}")
 _ABSENT = frozenset({"N/A", "n/a", "-", "nan", "-nan", "inf", "-inf"})
@@ -21,7 +24,7 @@ _HEAD = re.compile(
     rf"(?<!\S)(?P<size>{_INTEGER.pattern}) +(?P<count>{_INTEGER.pattern}) +(?P<type>"
     rf"{'|'.join(sorted(ELEMENT_BYTES, key=len, reverse=True))})(?!\S)"
 )
-_TITLE = re.compile(r"(?<!\S)(?:size|bytes)\s+(?:count|N)\s+(?:type\s+)?.*\balgbw\b.*\bbusbw\b")
+_TITLE = re.compile(r"(?<!\S)(?:size|bytes)\s+(?:count|N)(?!\S)")
 _ONCE = ("time", "algbw", "busbw", "#wrong")
 _BLANK_HALF = 30
 """Spaces before a lone in-place half: nccl-tests prints 32 blanks for the half it did not run."""
@@ -51,7 +54,8 @@ class Titles:
 
 def titles(line: str) -> Titles | None:
     """The column titles on a line, None if it holds none."""
-    if not _TITLE.search(line):
+    begins_at = _TITLE.search(line) if "busbw" in line and "algbw" in line else None
+    if begins_at is None or line.find("busbw", begins_at.end()) < 0:
         return None
     words = [Token(match.group(), *match.span()) for match in re.finditer(r"\S+", line)]
     names = [word.text.lower() for word in words]

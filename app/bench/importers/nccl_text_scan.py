@@ -212,7 +212,7 @@ class Scanner:
                 run.badges.append(badge("emulated"))
         if "in-place" in text:
             self._in_place_heading = "out-of-place" not in text
-        if _COMMAND.search(text) and (program := program_in(text)):
+        if "_perf" in text and _COMMAND.search(text) and (program := program_in(text)):
             run.is_ended = run.is_ended or (run.is_begun and header.is_prompt(text))
             self._program = program
         elif not self._elision(line, text):

@@ -34,7 +34,7 @@ class _Part:
 
 def recognise(log: Log) -> float:
     """Sure with the title line of an OSU test."""
-    return 0.9 if any(_TITLE.match(line.text.strip()) for line in log.lines) else 0.0
+    return 0.9 if "OSU" in log.text and any(_TITLE.match(line.text.strip()) for line in log.lines) else 0.0
 
 
 def read(log: Log) -> Import:

@@ -32,6 +32,8 @@ _TABLE = re.compile(
     r"|#? *nThread +\d|# +(?:size|bytes|Out of bounds|Avg bus)\b|# +Rank +\d"
 )
 _MAXIMUM_PREFIXES = 4
+_MAXIMUM_LINE = 2048
+"""Characters of a line that are looked at; the widest known line of a table has some five hundred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class Line:
 
 def strip_prefixes(lines: Sequence[str]) -> tuple[Line, ...]:
     """The lines with their prefixes taken off."""
-    found = [Line(number, *_strip(text)) for number, text in enumerate(lines, start=1)]
+    found = [Line(number, *_strip(text[:_MAXIMUM_LINE])) for number, text in enumerate(lines, start=1)]
     return tuple(_strip_repeated(found))
 
 

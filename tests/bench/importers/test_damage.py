@@ -53,7 +53,7 @@ def unwarned(damaged: bytes, known: frozenset[Figures]) -> list[ImportedRow]:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=2000))
 @example(b"\xff\xfe" + "       8  2  float  sum  -1  1.0  0.01  0.01  0".encode("utf-16-le"))
 @example(b'{"results": [' * 2000)
@@ -73,7 +73,7 @@ WORDS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(WORDS, max_size=60).map(" ".join))
 def test_words_of_the_formats_in_any_order_never_raise(text: str) -> None:
     imported = read_log(text)
@@ -82,7 +82,7 @@ def test_words_of_the_formats_in_any_order_never_raise(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOGS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_cut_bytes_leave_no_changed_row_without_a_warning(name: str, data: st.DataObject) -> None:
     text, known = original(name)
@@ -93,7 +93,7 @@ def test_cut_bytes_leave_no_changed_row_without_a_warning(name: str, data: st.Da
 
 
 @pytest.mark.parametrize("name", LOGS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_lines_deleted_repeated_and_swapped_leave_no_changed_row_without_a_warning(
     name: str, data: st.DataObject
@@ -116,7 +116,7 @@ def test_lines_deleted_repeated_and_swapped_leave_no_changed_row_without_a_warni
 
 
 @pytest.mark.parametrize("name", LOGS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_text_put_into_rows_leaves_no_changed_row_without_a_warning(name: str, data: st.DataObject) -> None:
     text, known = original(name)
