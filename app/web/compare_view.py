@@ -128,17 +128,19 @@ class Line(Generic[C]):
 
 def sweep_lines(sides: Sequence[Side], operation: str) -> list[Line[Cell]]:
     """The sizes of an operation; the ratio is that of the bus bandwidths."""
-    return _lines([side.sweeps.get(operation, ()) for side in sides], lambda first, other: other.rate / first.rate)
+    return _lines(
+        [side.sweeps.get(operation, ()) for side in sides], lambda first, other: _ratio(other.rate, first.rate)
+    )
 
 
 def latency_lines(sides: Sequence[Side], operation: str) -> list[Line[Latency]]:
     """Single calls of an operation; the ratio is that of the medians."""
     return _lines(
-        [side.latencies.get(operation, ()) for side in sides], lambda first, other: first.p50_us / other.p50_us
+        [side.latencies.get(operation, ()) for side in sides], lambda first, other: _ratio(first.p50_us, other.p50_us)
     )
 
 
-def _lines(sweeps: Sequence[Sequence[C]], ratio: Callable[[C, C], float]) -> list[Line[C]]:
+def _lines(sweeps: Sequence[Sequence[C]], ratio: Callable[[C, C], float | None]) -> list[Line[C]]:
     found = []
     for cells in aligned(sweeps):
         first = cells[0]
@@ -185,9 +187,16 @@ def glances(sides: Sequence[Side]) -> list[Glance]:
     return found
 
 
+def _ratio(value: float, base: float) -> float | None:
+    """How many times `base`; None where a figure was so small that it was printed as zero."""
+    return value / base if value > 0 and base > 0 else None
+
+
 def _by_time(line: Line[Cell]) -> Line[Cell]:
     first = line.cells[0]
-    ratios = tuple(None if first is None or cell is None else first.time_us / cell.time_us for cell in line.cells)
+    ratios = tuple(
+        None if first is None or cell is None else _ratio(first.time_us, cell.time_us) for cell in line.cells
+    )
     return Line(line.size_bytes, line.cells, ratios)
 
 
