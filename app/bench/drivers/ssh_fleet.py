@@ -22,6 +22,7 @@ PORT_TRIES = 3
 LAST_WORDS_SECONDS = 5.0
 """When one host has failed, the ranks of the others may still say what they saw."""
 _PORT_TAKEN = b"EADDRINUSE"
+_HELLO = b'"event":"Hello"'
 T = TypeVar("T")
 
 
@@ -72,7 +73,7 @@ class Fleet:
         port = found[0].free_port
         for left in reversed(range(PORT_TRIES)):
             code, is_port_taken = await self._try(spec, found, port=port)
-            if not (is_port_taken and left):
+            if code == 0 or not is_port_taken or not left:
                 return code
             self.output.log(f"port {port} is taken, trying another")
             port = (await self._hosts[0].probe()).free_port
@@ -99,11 +100,13 @@ class Fleet:
     # -----------------------------------------------------------------------------------------------------------------
 
     async def _try(self, spec: RunSpec, found: Sequence[HostReady], *, port: int) -> tuple[int, bool]:
-        is_port_taken = False
+        """The exit code, and whether ranks could not meet because the port was taken."""
+        is_port_taken = has_met = False
 
         def heard(data: bytes) -> None:
-            nonlocal is_port_taken
+            nonlocal is_port_taken, has_met
             is_port_taken = is_port_taken or _PORT_TAKEN in data
+            has_met = has_met or _HELLO in data
 
         places = [self._place(number, ready) for number, ready in enumerate(found)]
         everyone = host_commands(spec, self._settings, mark=self._mark, port=port, places=places)
@@ -113,7 +116,8 @@ class Fleet:
         ]
         self.output.send(Phase(name="starting", patience_seconds=150))
         try:
-            return await self._outcome(tasks), is_port_taken
+            code = await self._outcome(tasks)
+            return code, is_port_taken and not has_met
         finally:
             await asyncio.gather(*(host.end() for host in self._hosts), return_exceptions=True)
             for task in tasks:

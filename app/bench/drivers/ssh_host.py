@@ -9,7 +9,7 @@ import hashlib
 import re
 import signal
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import asyncssh
 
@@ -95,26 +95,26 @@ class Host:
             answer = await self.remote.run(arguments, seconds=PROBE_SECONDS)
         except TimeoutError as error:
             raise SshFailed(Problem(kind="host-silent", text=self.label)) from error
+        self._output.log("\n".join(f"{self.label}: {line}" for line in answer.err.splitlines()[-20:]))
         if answer.code in _NOT_FOUND:
             raise SshFailed(Problem(kind="no-python", text=f"{self.label}: {self._python}"))
         said = [event for line in answer.out.splitlines() for event in decode_all(line)]
         for event in said:
             if isinstance(event, LogText):
                 self._output.log(f"{self.label}: {event.text}")
-            elif isinstance(event, Problem) and event.fatal:
-                raise SshFailed(event)
+            elif isinstance(event, Problem):
+                problem = replace(event, text=f"{self.label}: {event.text}")
+                if event.fatal:
+                    raise SshFailed(problem)
+                self._output.send(problem)
         ready = next((event for event in said if isinstance(event, HostReady)), None)
-        self._output.log("\n".join(f"{self.label}: {line}" for line in answer.err.splitlines()[-20:]))
         if ready is None:
             text = (answer.err.strip().splitlines() or [f"exit code {answer.code}"])[-1]
             raise SshFailed(Problem(kind="host-failed", text=f"{self.label}: {text[:200]}"))
-        for event in said:
-            if isinstance(event, Problem):
-                self._output.send(event)
         return ready
 
     async def serve(self, arguments: Sequence[str], *, heard: Callable[[bytes], None]) -> int:
-        """Run the guard to its end, pass on what it prints, `heard` its errors too; its exit code. Raises SshFailed when it is lost."""
+        """Run the guard to its end, pass on what it prints, to `heard` as well; its exit code. Raises SshFailed when it is lost."""
         guard = self._guard = await self.remote.start(arguments)
         out, err = Lines(1), Lines(2, prefix=f"{self.label}: ")
         is_explained = False
@@ -122,6 +122,7 @@ class Host:
         def pass_on(data: bytes) -> None:
             nonlocal is_explained
             is_explained = is_explained or _GUARD_SAID.search(data) is not None
+            heard(data)
             out.take(data)
 
         def log(data: bytes) -> None:
