@@ -5,6 +5,7 @@ the tests is bound to where that user can read it. Run by anybody else, the node
 nothing is left: every process of a session carries a mark by which it is found.
 """
 
+import importlib.util
 import itertools
 import os
 import pwd
@@ -15,7 +16,6 @@ import signal
 import socket
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator
@@ -185,7 +185,7 @@ def _start(root: Path, *, address: str, namespace: str, has_torch: bool, has_sft
     (root / "client" / "known_hosts").write_text(f"[{address}]:{port} {host_key}\n")
     (root / "server" / "passwd").write_text(f"root:x:0:0::/root:/bin/sh\n{user}:x:{uid}:{uid}::{root}/home:/bin/sh\n")
     binaries = root / "python" / "bin" if is_root else Path(sys._base_executable).parent  # type: ignore[attr-defined]
-    packages = root / "packages" if is_root else Path(sysconfig.get_paths()["purelib"])
+    packages = root / "packages" if is_root else _site_packages()
     # A shared libpython is looked for where it was installed, which the node's user need not be able to read.
     libraries = binaries.parent / "lib"
     modules = f"{root}/modules:{packages}"
@@ -219,7 +219,7 @@ def _serve(root: Path, *, uid: int, is_root: bool, namespace: str) -> "subproces
             'mount --bind "$1" /etc/passwd && mount --bind "$2" "$3" && mount --bind "$4" "$5" && shift 5 && exec "$@"'
         )
         binds = [root / "server" / "passwd", sys.base_prefix, root / "python"]
-        binds += [sysconfig.get_paths()["purelib"], root / "packages"]
+        binds += [_site_packages(), root / "packages"]
         unshare = [program("unshare", package="util-linux"), "--mount", "--propagation", "private", "--"]
         command = [*unshare, "sh", "-c", prepare, "sh", *map(str, binds), *drop, *command]
     if namespace:
@@ -236,6 +236,14 @@ def _serve(root: Path, *, uid: int, is_root: bool, namespace: str) -> "subproces
         assert time.monotonic() < deadline, f"sshd does not listen: {said}"
         time.sleep(0.05)
     return child
+
+
+def _site_packages() -> Path:
+    """The folder that holds torch, which is not imported here."""
+    found = importlib.util.find_spec("torch")
+    assert found is not None, "PyTorch is missing: make setup"
+    assert found.origin is not None
+    return Path(found.origin).parent.parent
 
 
 def _words(found: ProcessId) -> str:
