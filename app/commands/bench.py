@@ -196,7 +196,24 @@ def _planned(choices: object) -> "Plan":
     planned = plan(choices, {node.name: node})
     if planned.problems:
         raise InvalidInput({f"--{name.replace('_', '-')}": text for name, text in planned.problems.items()})
+    _require_room(planned)
     return planned
+
+
+def _require_room(planned: "Plan") -> None:
+    """Stop when this machine could not hold the run; the drivers of other nodes ask there."""
+    from app.bench import machine, preflight
+    from app.bench.diagnosis.explain import explain
+    from app.settings import Settings
+
+    node, spec = planned.node, planned.spec
+    if node is None or spec is None or not node.launcher.is_here:
+        return
+    here = machine.ready(Settings().data)
+    for problem in preflight.fits(spec, here, interface=node.settings.interface):
+        if problem.fatal:
+            explanation = explain(problem)
+            _stop(f"{explanation.message.en} {explanation.remedy.en}")
 
 
 @contextmanager

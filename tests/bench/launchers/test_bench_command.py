@@ -219,6 +219,19 @@ def test_a_wrong_option_is_named_and_nothing_runs(tmp_path: Path, options: str, 
     assert not list(tmp_path.rglob("*.sqlite3"))
 
 
+def test_a_run_that_this_machine_cannot_hold_is_refused_before_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1024 ranks with two buffers of 16 GiB each: more than any machine has."""
+    monkeypatch.setenv("RINGSIDE_DATA", str(tmp_path / "data"))
+
+    done = CliRunner().invoke(cli, ["bench", "--ranks", "1024", "--max-size", "16G"])
+
+    assert done.exit_code == 1
+    assert "memory" in done.stderr
+    assert "torch.distributed.run" not in done.stderr
+
+
 def test_findings_are_printed_and_exported(capsys: pytest.CaptureFixture[str]) -> None:
     overlap = Overlap(
         operation="all_reduce",
