@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from app.bench.events import Overlap
 from app.bench.result import RunResult
 from app.core.errors import InvalidInput
 from app.core.i18n import Text
@@ -28,6 +29,8 @@ LATENCY_KEPT = Text(
     " ranks, is not scaled.",
     " 实测用 {measured} 个 rank，按总线系数换算到 {ranks} 个；启动延迟会随 rank 数增加，这里没有换算。",
 )
+MOST_APART = 2.0
+"""How many times as long as the other one side of an overlap may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +163,18 @@ def sampled_profile(
 
 
 def overlap_factors(result: RunResult) -> dict[str, float]:
-    """By operation, how much of the shorter side hid at the largest size measured, between 0 and 1."""
+    """By operation, how much of the shorter side hid at the largest size that tells it, between 0 and 1."""
+    telling = (overlap for overlap in result.overlaps if is_balanced(overlap))
     found: dict[str, float] = {}
-    for overlap in sorted(result.overlaps, key=lambda overlap: overlap.size_bytes):
+    for overlap in sorted(telling, key=lambda overlap: overlap.size_bytes):
         found[overlap.operation] = min(1.0, max(0.0, overlap.hidden))
     return found
+
+
+def is_balanced(overlap: Overlap) -> bool:
+    """Whether both sides were about equally long; beside a much longer one the share says nothing of the shorter."""
+    low, high = sorted((overlap.communication_us, overlap.compute_us))
+    return 0 < high <= MOST_APART * low
 
 
 def _largest_rate(curve: Curve) -> float:

@@ -56,7 +56,13 @@ STYLES = (
     ("var(--ink-soft)", "dot", "triangle-up"),
     ("var(--memory)", "dashdot", "diamond"),
     ("var(--inter)", "longdash", "cross"),
+    ("var(--intra)", "dot", "circle-open"),
+    ("var(--accent)", "dashdot", "square-open"),
+    ("var(--ink-soft)", "longdash", "triangle-up-open"),
+    ("var(--memory)", "solid", "diamond-open"),
+    ("var(--inter)", "dash", "x"),
 )
+"""As many as there are operations, so that no two curves of a run look alike."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from app.bench.runs import Run
 from app.core.i18n import Text
 from app.hardware.measured import overlap_factors
 from app.web import bench_view
-from app.web.conditions import CONDITIONS, Condition, conditions
+from app.web.conditions import CONDITIONS, OF_ROWS, Condition, conditions
 
 ALIKE = 1.02
 """Sizes that differ by less are one line: with another rank count they were rounded differently."""
@@ -212,12 +212,14 @@ class Difference:
 
 
 def differences(sides: Sequence[Side], operation: str) -> list[Difference]:
-    """The conditions in which sides that measured `operation` differ, the weightiest first."""
-    known = [side.conditions(operation) if operation in side.sweeps else None for side in sides]
+    """The conditions that are known to differ, the weightiest first; those of rows are of the rows of `operation`."""
+    known = [side.conditions(operation) for side in sides]
     found = []
     for name, condition in CONDITIONS.items():
-        values = tuple(None if each is None else each.get(name) for each in known)
-        told = {value for value, each in zip(values, known, strict=True) if each is not None}
+        # A side that did not measure the operation has no rows to tell the conditions of rows.
+        has_told = [name not in OF_ROWS or operation in side.sweeps for side in sides]
+        values = tuple(each.get(name) if told else None for each, told in zip(known, has_told, strict=True))
+        told = {value for value, each in zip(values, has_told, strict=True) if each}
         if len(told if condition.absence_counts else told - {None}) > 1:
             found.append(Difference(condition, values))
     return found

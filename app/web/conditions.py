@@ -113,6 +113,8 @@ CONDITIONS: Mapping[str, Condition] = {
 }
 """Every condition, the weightiest first."""
 
+OF_ROWS = frozenset({"dtype", "redop", "root", "label"})
+"""Conditions that may be other ones for another operation of the same run."""
 _PATH = re.compile(r"\bvia ((?:P2P|SHM|NET|COLLNET|NVLS)(?:/[\w-]+)*)", re.IGNORECASE)
 _NETWORK = re.compile(r"\bUsing network ([\w-]+)")
 

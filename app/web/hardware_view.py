@@ -49,11 +49,13 @@ def chart(profile: MeasuredProfile, *, language: Language) -> Markup | None:
 
 
 def _points(curve: Curve, *, style: int, language: Language) -> dict[str, Any]:
-    colour, _, symbol = _style(style)
+    colour, dash, symbol = _style(style)
     factor = float(bus_factor(curve.operation, ranks=curve.ranks))
     return {
         "type": "scatter",
-        "mode": "markers",
+        # Where there is a fit, it is the line; otherwise the points are joined as the profile reads between them.
+        "mode": "markers" if curve.fit.refused is None else "lines+markers",
+        "line": {"color": colour, "width": 1, "dash": dash},
         "name": bench_view.operation_title(curve.operation)[language],
         "x": [point.message_bytes for point in curve.points],
         "y": [point.message_bytes * factor / point.seconds / GIGA for point in curve.points],

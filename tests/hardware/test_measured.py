@@ -131,6 +131,18 @@ def test_what_hides_is_a_share_of_the_largest_size() -> None:
     assert made.overlap == {"all_reduce": 1.0, "all_gather": 0.0}
 
 
+def test_an_overlap_of_unequal_sides_tells_nothing() -> None:
+    """Beside a product seven times as long, its jitter alone moves the share by more than one."""
+    unequal = dataclasses.replace(overlap(hidden=-2.6), compute_us=7000.0)
+    smaller = overlap(hidden=0.5, size_bytes=2**20)
+    alone = dataclasses.replace(overlap("all_gather", hidden=0.9), communication_us=0.0)
+    run = dataclasses.replace(result(row(1024, 10.0)), overlaps=(unequal, smaller, alone))
+
+    made = measured_profile(run, key="run-1", title=same("run 1"), source=same("here"))
+
+    assert made.overlap == {"all_reduce": 0.5}
+
+
 def test_other_series_are_kept_aside_and_answer_nothing() -> None:
     rows = [row(size, 100 + size / 1e3, in_place_us=50 + size / 1e3) for size in SIZES]
     rows += [row(size, 10.0, label="one call at a time") for size in SIZES]

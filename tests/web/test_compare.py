@@ -139,6 +139,16 @@ def test_the_transport_that_nccl_named_is_a_condition(client: TestClient, store:
     assert found["Transport"][:3] == ["P2P/CUMEM, network IB", "SHM/direct/direct", "–"]
 
 
+def test_runs_without_an_operation_in_common_are_still_told_apart(client: TestClient, store: RunStore) -> None:
+    """The overview and the rates compare them all the same; what only rows tell is not made up for them."""
+    keep(store, sweep(label="all-reduce inside"))
+    keep(store, sweep(operation="all_gather", ranks=4), ranks=4)
+
+    found = {line[0]: line[1:3] for line in table(page_of(client, "runs=1,2"), "compare-differs")}
+
+    assert found == {"Ranks": ["2", "4"]}
+
+
 def test_what_a_run_does_not_tell_is_no_difference(client: TestClient, store: RunStore) -> None:
     everything(store)
     keep(store, sweep(), machine={"variables": {"NCCL_ALGO": "Ring"}})

@@ -6,7 +6,7 @@ from starlette.responses import Response
 from app.bench.catalog import OVERLAP_LABELS
 from app.core.errors import NotFound
 from app.core.i18n import Text
-from app.hardware.measured import MeasuredProfile
+from app.hardware.measured import MeasuredProfile, is_balanced
 from app.hardware.presets import DatasheetProfile
 from app.web import bench_view, hardware_view, profiles, render
 from app.web.conditions import CONDITIONS, conditions
@@ -60,6 +60,7 @@ def show(request: Request, key: str) -> Response:
         kinds=hardware_view.KINDS,
         copy_titles=hardware_view.COPY_TITLES,
         overlap_labels=OVERLAP_LABELS,
+        is_balanced=is_balanced,
         view=bench_view,
         hardware=hardware_view,
     )
