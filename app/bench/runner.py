@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.3
 LOCK_TRIES = 20
+RETRY_SECONDS = 5.0
+"""Between two attempts to see a run through, when the first met an error: a full disk, a database that does not answer."""
 MAXIMUM_TOGETHER = 8
 """Runs at once, each on devices of its own."""
 
@@ -66,6 +68,8 @@ class Runner:
         self._locks = locks
         self._home = home_id(data)
         self._going: dict[int, tuple[threading.Thread, Devices]] = {}
+        self._begun: dict[int, float] = {}
+        """When this runner last began to see to each run."""
 
     def work(self) -> bool:
         """Run what is queued until idle; False when another runner has this data folder."""
@@ -129,7 +133,10 @@ class Runner:
     def _adopt_lost(self) -> None:
         """Take over what runs and nobody watches: a former runner's, or ours whose thread met an error."""
         for run in self._store.running():
-            if run.id not in self._going:
+            if (
+                run.id not in self._going
+                and time.monotonic() - self._begun.get(run.id, -RETRY_SECONDS) >= RETRY_SECONDS
+            ):
                 self._adopt(run)
 
     def _adopt(self, run: Run) -> None:
@@ -147,6 +154,7 @@ class Runner:
         log.info("run %d on %s: %s", run.id, node.name, "taken over" if run.leader else "begins")
         thread = threading.Thread(target=self._see_through, args=(run, node, begin), name=f"run {run.id}", daemon=True)
         self._going[run.id] = (thread, devices)
+        self._begun[run.id] = time.monotonic()
         thread.start()
 
     def _see_through(self, run: Run, node: Node, begin: Callable[[Supervisor], None]) -> None:

@@ -18,7 +18,8 @@ from app.bench.account import LOG_LINES, Account
 from app.bench.events import Event, Finding, Gemm, Hello, Job, Phase, Problem, RankStarted, Row
 from app.bench.events import Progress as ProgressEvent
 from app.bench.launchers.model import Launch, Node
-from app.bench.launchers.package import prepare
+from app.bench.launchers.package import WORKER, prepare
+from app.bench.leftovers import Leftovers
 from app.bench.process import ProcessId
 from app.bench.result import RunResult
 from app.bench.runs import Progress, Run, process_of
@@ -47,6 +48,8 @@ class Limits:
     """Of each of its two files: a worker that prints without end is stopped before the disk is full."""
     free_disk_bytes: int = 64 * 1024**2
     """Needed in the data folder to start."""
+    least_disk_bytes: int = 8 * 1024**2
+    """Below this a run is ended, while there is room to write down how it ended."""
     margin_seconds: float = 5.0
     """Added to a worker's own patience before silence means that it hangs."""
     grace_seconds: float = process.GRACE_SECONDS
@@ -77,16 +80,14 @@ class Supervisor:
         self._leader: ProcessId | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._known: set[ProcessId] = set()
-        self._account = Account(RunResult(spec=run.spec), is_here=node.launcher.is_here)
-        self._tails = tuple(
-            Tail(folder / name, maximum_bytes=self._limits.output_bytes) for name in (EVENTS, LAUNCHER_LOG)
-        )
-        self._progress = Progress(heard_at=clock())
+        self._leftovers = Leftovers(folder) if node.launcher.is_here else None
+        self._rewind()
 
     def start(self) -> None:
         """Start the launcher's command in a session of its own. Raises OSError when it cannot be started."""
         prepare(self._folder, self._run.spec, node=self._node)
         launch = self._node.commands(self._run.spec, self._folder)
+        own = self._leftovers.prepare() if self._leftovers else {}
         with (self._folder / EVENTS).open("ab") as events, (self._folder / LAUNCHER_LOG).open("ab") as log:
             self._child = subprocess.Popen(
                 launch.arguments,
@@ -94,7 +95,7 @@ class Supervisor:
                 stdout=events,
                 stderr=log,
                 cwd=self._folder,
-                env={**_inherited(), **launch.environment, MARK: self._mark},
+                env={**_inherited(), **own, **launch.environment, MARK: self._mark},
                 start_new_session=True,
             )
         self._leader = process.identify(self._child.pid) or ProcessId(self._child.pid, "")
@@ -115,8 +116,16 @@ class Supervisor:
         reason: verdict.Reason = "exited"
         try:
             reason = self._follow()
+        except Exception:
+            if not self._has_less_than(verdict.FULL_DISK_BYTES):
+                raise
+            reason = "disk_full"
         finally:
             self._end()
+        if reason == "disk_full":
+            # Something that was read may not have been stored. The worker is needed no more; its room is.
+            self._folder.joinpath(WORKER).unlink(missing_ok=True)
+            self._rewind()
         self._take(at_end=True)
         self._finish(reason)
 
@@ -125,6 +134,14 @@ class Supervisor:
         self._store.finish(self._run.id, "launch_failed", now=self._clock(), problems=[problem])
 
     # -----------------------------------------------------------------------------------------------------------------
+
+    def _rewind(self) -> None:
+        """Read the run's files from their beginning; what is stored already stays as it is."""
+        self._account = Account(RunResult(spec=self._run.spec), is_here=self._node.launcher.is_here)
+        self._tails = tuple(
+            Tail(self._folder / name, maximum_bytes=self._limits.output_bytes) for name in (EVENTS, LAUNCHER_LOG)
+        )
+        self._progress = Progress(heard_at=self._clock())
 
     def _follow(self) -> verdict.Reason:
         """Read until the launcher is gone, or there is a reason to end it."""
@@ -136,6 +153,10 @@ class Supervisor:
                 next_check = now + STOP_CHECK_SECONDS
                 if self._store.is_stop_requested(self._run.id):
                     return "stopped"
+                if self._has_less_than(self._limits.least_disk_bytes):
+                    return "disk_full"
+                if self._leftovers:
+                    self._leftovers.look(self._account.processes)
                 if 0 < self._run.spec.memory_bytes < process.resident_bytes(self._account.processes):
                     return "memory"
             if self._account.is_silent(margin_seconds=self._limits.margin_seconds):
@@ -203,6 +224,14 @@ class Supervisor:
             job=self._account.job,
         )
 
+    def _free_bytes(self) -> int | None:
+        """Room on the run's disk; None when its folder is gone."""
+        return shutil.disk_usage(self._folder).free if self._folder.exists() else None
+
+    def _has_less_than(self, needed_bytes: int) -> bool:
+        free = self._free_bytes()
+        return free is not None and free < needed_bytes
+
     def _end(self) -> None:
         """Leave no process of this run, whether it ended by itself or not."""
         grace = self._limits.grace_seconds
@@ -213,6 +242,8 @@ class Supervisor:
         for stray in process.marked(MARK, self._mark):
             process.end(stray, grace=1.0)
         code = None if self._child is None else self._child.wait()
+        if self._leftovers:
+            self._leftovers.clear()
         clean = self._node.clean(self._folder)
         if clean is not None and (code is None or code < 0):
             self._clean(clean)
@@ -238,7 +269,7 @@ class Supervisor:
         ending = self._account.ending(
             reason,
             exit_code=None if self._child is None else self._child.returncode,
-            free_bytes=shutil.disk_usage(self._folder).free if self._folder.exists() else None,
+            free_bytes=self._free_bytes(),
         )
         status, problems = verdict.judge(ending)
         is_good = status in ("done", "wrong")

@@ -17,7 +17,7 @@ from app.bench.result import RunResult
 from app.bench.runs import Status
 from app.core.units import binary_bytes
 
-Reason = Literal["exited", "stopped", "silent", "too_long", "memory", "flood"]
+Reason = Literal["exited", "stopped", "silent", "too_long", "memory", "flood", "disk_full"]
 
 FULL_DISK_BYTES = 1024**2
 _TORCHRUN_EXIT = re.compile(r"exitcode\s*:\s*(-?\d+)\)?[^(]*(?:local_rank: \d+ )?\(pid: (\d+)\)")
@@ -62,6 +62,8 @@ def judge(ending: Ending) -> tuple[Status, tuple[Problem, ...]]:
         return "crashed", (Problem(kind="memory-cap", text=f"more than {cap}"), *told)
     if ending.reason == "flood":
         return "crashed", (Problem(kind="flood", text="the run printed more than its limit"), *told)
+    if ending.reason == "disk_full":
+        return ("partial" if result.rows else "crashed"), (_disk_full(ending.free_bytes or 0), *told)
     if ending.reason == "silent":
         return _silent(ending)
     return _failed(ending)
@@ -101,7 +103,7 @@ def _cause(ending: Ending, fatal: Sequence[Problem]) -> Problem:
     if killed is not None:
         return killed
     if ending.free_bytes is not None and ending.free_bytes < FULL_DISK_BYTES:
-        return Problem(kind="disk-full", text=f"{binary_bytes(ending.free_bytes)} left in the data folder")
+        return _disk_full(ending.free_bytes)
     if ending.exit_code == -signal.SIGKILL:
         return Problem(kind="launcher-killed", text="the launcher was killed (signal 9)")
     lost = [problem for problem in fatal if problem.rank is not None]
@@ -114,6 +116,10 @@ def _cause(ending: Ending, fatal: Sequence[Problem]) -> Problem:
     if ending.exit_code is None:
         return Problem(kind="runner-lost", text="the run ended while no runner watched it")
     return Problem(kind="launcher-failed", text=f"the launcher ended with exit code {ending.exit_code}")
+
+
+def _disk_full(free_bytes: int) -> Problem:
+    return Problem(kind="disk-full", text=f"{binary_bytes(free_bytes)} left in the data folder")
 
 
 def _killed_rank(ending: Ending) -> Problem | None:
