@@ -15,6 +15,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, model_validator
 
 from app.bench.launchers.driver import driver
+from app.bench.launchers.meeting import meeting
 from app.bench.launchers.model import Label, Launch, Launcher, rank_environment
 from app.bench.launchers.package import SPEC, WORKER
 from app.bench.launchers.ssh_access import SshAccess, Target, device, each_an_address
@@ -24,7 +25,6 @@ from app.core.i18n import Text
 
 QUIET_SECONDS = 30
 """Without a word from the driver for so long, a guard ends its ranks."""
-JOIN_SECONDS = 60
 LOCK = "ssh"
 """One run at a time for a user of a host, whoever's Ringside it is."""
 _PYTHON = r"^(python[0-9.]{0,8}|~?/[^\x00-\x1f\x7f]{1,400})$"
@@ -125,23 +125,10 @@ def host_commands(
             *("--memory", str(spec.memory_bytes), "--quiet-seconds", str(QUIET_SECONDS), "--"),
             *("env", *(f"{name}={value}" for name, value in _environment(spec, settings, place).items())),
             *(place.python, "-m", "torch.distributed.run"),
-            *_meeting(spec, mark=mark, port=port, places=places, number=number),
+            *meeting(hosts=spec.hosts, number=number, own=place.address, first=places[0].address, port=port, mark=mark),
             *("--nproc-per-node", str(spec.ranks // spec.hosts), place.worker, f"{place.folder}/{SPEC}"),
         )
         for number, place in enumerate(places)
-    )
-
-
-def _meeting(spec: RunSpec, *, mark: str, port: int | str, places: Sequence[Place], number: int) -> tuple[str, ...]:
-    mine, first = places[number].address, places[0].address
-    if spec.hosts == 1:
-        return ("--standalone", "--local-addr", mine)
-    # Unasked, c10d guesses who hosts the meeting by comparing host names, which fails where two machines share one.
-    conf = f"is_host={int(number == 0)},join_timeout={JOIN_SECONDS},read_timeout={JOIN_SECONDS}"
-    endpoint = f"[{first}]:{port}" if ":" in first else f"{first}:{port}"
-    return (
-        *("--nnodes", str(spec.hosts), "--rdzv-backend", "c10d", "--rdzv-endpoint", endpoint),
-        *("--rdzv-id", mark, "--rdzv-conf", conf, "--local-addr", mine),
     )
 
 
