@@ -70,4 +70,5 @@ def _table(table: Table) -> dict[str, Any]:
         "columns": list(table.columns),
         "rows": [{"name": name, "values": list(values)} for name, values in table.rows],
         "total": table.total,
+        "line": table.line,
     }

@@ -12,11 +12,20 @@ _USER = re.compile(r"\b[\w.-]+@(?=[\w.-]+)|(?<=/home/)[^/\s]+")
 
 def mask(imported: Import) -> Import:
     """The import with its hosts named host-1, host-2 in the order they appear, and without addresses and users."""
-    hosts = dict.fromkeys(host for run in imported.runs for host in run.hosts)
-    names = {host: f"host-{number}" for number, host in enumerate(hosts, start=1)}
+    names = _names(imported)
     reason = imported.reason and _masked(imported.reason, names)
     badges = tuple(_badge(badge, names) for badge in imported.badges)
     return replace(imported, runs=tuple(_run(run, names) for run in imported.runs), reason=reason, badges=badges)
+
+
+def mask_name(name: str, imported: Import) -> str:
+    """The name of the file without the hosts that its log names, addresses and users."""
+    return _text(name, _names(imported))
+
+
+def _names(imported: Import) -> dict[str, str]:
+    hosts = dict.fromkeys(host for run in imported.runs for host in run.hosts)
+    return {host: f"host-{number}" for number, host in enumerate(hosts, start=1)}
 
 
 def _run(run: ImportedRun, names: dict[str, str]) -> ImportedRun:

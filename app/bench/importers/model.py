@@ -61,8 +61,9 @@ Flag = Literal["half-dropped", "cut", "repaired", "misaligned", "unchecked"]
 """What is special about one row: a half that contradicted itself was dropped, a half is missing, the row was joined from
 torn lines, its columns do not stand under the others, its figures could not be checked against each other."""
 
-OperationBasis = Literal["named", "command", "numbers", "guessed"]
-RanksBasis = Literal["rank lines", "text", "json", "count", "ratio", "about"]
+OperationBasis = Literal["named", "command", "numbers", "guessed", "confirmed"]
+RanksBasis = Literal["rank lines", "text", "json", "count", "ratio", "about", "confirmed"]
+"""How the log tells it; `confirmed` is what a person vouched for, see `app/bench/imports.py`."""
 
 
 @dataclass(frozen=True, slots=True)
