@@ -161,3 +161,14 @@ def test_an_exported_run_needs_nobody_to_confirm_what_it_is() -> None:
         (back,) = read_log(text).runs
 
         assert not back.needs_confirmation, back.badges
+
+
+def test_an_emulated_run_comes_back_as_one_that_feeds_nothing() -> None:
+    run = run_of(rows_of("all_reduce", [50.0, 70.0, 200.0], ranks=2), ranks=2)
+    assert run.environment is not None
+    run = dataclasses.replace(run, environment=dataclasses.replace(run.environment, emulated=True))
+
+    for text in (nccl_text.document(run), nccl_json.document(run)):
+        (back,) = read_log(text).runs
+
+        assert not back.may_feed_fits
