@@ -50,8 +50,9 @@ VICTIMS = ("rank", "torchrun", "runner", "server")
 MOMENTS = ("asked", "launched", "met", "measured")
 PATIENCE_SECONDS = 300.0
 """For anything that has to happen at all; on a busy machine the start of two ranks takes a while."""
-ANOTHER = 0.5
-"""How likely one more kill follows in the same run."""
+ANOTHER = 0.75
+"""How likely one more kill follows in the same run while it goes on."""
+VISIT_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,7 @@ def main() -> int:
     chosen = parser.parse_args()
     seed = random.SystemRandom().randrange(2**31) if chosen.seed is None else chosen.seed
     random.seed(seed)
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     tally, began, load = Tally(), time.monotonic(), os.getloadavg()[0]
     if not chosen.json:
         print(f"seed {seed}", flush=True)
@@ -204,6 +206,8 @@ def one_run(here: Place, tally: Tally, *, wanted: int, is_quiet: bool, shm: set[
             wait_for_moment(here, run_id, moment)
             time.sleep(random.uniform(0, 1.5 if kills == 0 else 1.0))
             reached = moment_of(here.store.get(run_id))
+            if kills and reached == "over":
+                break
             second = round(time.monotonic() - began, 2)
             tally.kills.append(Kill(run_id, strike(here, run_id), reached, second))
             kills += 1
@@ -395,15 +399,15 @@ def report(tally: Tally, *, seed: int, seconds: float, load: tuple[float, float]
 
 
 def wait_for(happened: Callable[[], bool], *, what: str, meanwhile: Callable[[], object] = lambda: None) -> None:
-    """Until `happened()`; `meanwhile()` about once a second."""
-    deadline, next_look = time.monotonic() + PATIENCE_SECONDS, time.monotonic() + 1.0
+    """Until `happened()`; `meanwhile()` every VISIT_SECONDS."""
+    deadline, next_look = time.monotonic() + PATIENCE_SECONDS, time.monotonic() + VISIT_SECONDS
     while not happened():
         now = time.monotonic()
         if now > deadline:
             raise NeverHappened(f"it did not happen in {PATIENCE_SECONDS:g} s that {what}")
         if now > next_look:
             meanwhile()
-            next_look = time.monotonic() + 1.0
+            next_look = time.monotonic() + VISIT_SECONDS
         time.sleep(0.02)
 
 

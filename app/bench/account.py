@@ -92,8 +92,10 @@ class Account:
         """Whether nothing was heard for longer than the run asked for."""
         return time.monotonic() - self._heard > self._patience + margin_seconds
 
-    def ending(self, reason: verdict.Reason, *, exit_code: int | None, free_bytes: int | None) -> verdict.Ending:
-        """What the verdict goes by. `exit_code` and `free_bytes` as in `verdict.Ending`."""
+    def ending(
+        self, reason: verdict.Reason, *, exit_code: int | None, free_bytes: int | None, oom_limit: str = ""
+    ) -> verdict.Ending:
+        """What the verdict goes by. `exit_code`, `free_bytes` and `oom_limit` as in `verdict.Ending`."""
         return verdict.Ending(
             reason=reason,
             result=self.result,
@@ -104,6 +106,7 @@ class Account:
             log=self.log,
             free_bytes=free_bytes,
             where=self._where,
+            oom_limit=oom_limit,
         )
 
 

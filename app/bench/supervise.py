@@ -20,6 +20,7 @@ from app.bench.events import Progress as ProgressEvent
 from app.bench.launchers.model import Launch, Node
 from app.bench.launchers.package import WORKER, prepare
 from app.bench.leftovers import Leftovers
+from app.bench.oom import OomWatch
 from app.bench.process import ProcessId
 from app.bench.result import RunResult
 from app.bench.runs import Progress, Run, process_of
@@ -81,6 +82,7 @@ class Supervisor:
         self._child: subprocess.Popen[bytes] | None = None
         self._known: set[ProcessId] = set()
         self._leftovers = Leftovers(folder) if node.launcher.is_here else None
+        self._oom = OomWatch() if node.launcher.is_here else None
         self._rewind()
 
     def start(self) -> None:
@@ -270,6 +272,7 @@ class Supervisor:
             reason,
             exit_code=None if self._child is None else self._child.returncode,
             free_bytes=self._free_bytes(),
+            oom_limit=self._oom.limit if self._oom else "",
         )
         status, problems = verdict.judge(ending)
         is_good = status in ("done", "wrong")

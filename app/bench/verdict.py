@@ -20,7 +20,8 @@ from app.core.units import binary_bytes
 Reason = Literal["exited", "stopped", "silent", "too_long", "memory", "flood", "disk_full"]
 
 FULL_DISK_BYTES = 1024**2
-_TORCHRUN_EXIT = re.compile(r"exitcode\s*:\s*(-?\d+)\)?[^(]*(?:local_rank: \d+ )?\(pid: (\d+)\)")
+_TORCHRUN_EXIT = re.compile(r"exitcode\s*:\s*(-?\d+)\)?[^(]*?(?:local_rank: (?P<local>\d+) )?\(pid: (\d+)\)")
+_TORCHRUN_RANK = re.compile(r"^\W*rank\s*:\s*(\d+) ")
 _FOLLOWING = frozenset({"connection-lost", "rank-lost", "timeout"})
 """Kinds that a rank reports when another one is at fault."""
 
@@ -44,6 +45,8 @@ class Ending:
     """Room on the run's disk; None when it is not known."""
     where: str = ""
     """What was being measured last."""
+    oom_limit: str = ""
+    """The memory limit for which the kernel has killed processes while the run went on; empty when it has not."""
 
 
 def judge(ending: Ending) -> tuple[Status, tuple[Problem, ...]]:
@@ -107,6 +110,8 @@ def _cause(ending: Ending, fatal: Sequence[Problem]) -> Problem:
     if ending.exit_code == -signal.SIGKILL:
         return Problem(kind="launcher-killed", text="the launcher was killed (signal 9)")
     lost = [problem for problem in fatal if problem.rank is not None]
+    if ending.oom_limit and (lost or ending.first_dead is not None):
+        return Problem(kind="oom-killed", rank=lost[0].rank if lost else ending.first_dead, text=ending.oom_limit)
     if lost:
         return lost[0]
     if ending.first_dead is not None:
@@ -124,12 +129,20 @@ def _disk_full(free_bytes: int) -> Problem:
 
 def _killed_rank(ending: Ending) -> Problem | None:
     """The first rank that torchrun saw end by a signal."""
+    before: int | None = None
     for line in ending.log:
+        named = _TORCHRUN_RANK.search(line)
+        before = int(named[1]) if named else before
         match = _TORCHRUN_EXIT.search(line)
         if match is None or int(match[1]) >= 0:
             continue
-        rank, number = ending.ranks.get(int(match[2])), -int(match[1])
-        if rank is not None and number != signal.SIGTERM:
-            name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
-            return Problem(kind="rank-killed", rank=rank, text=f"rank {rank} ended by signal {number} ({name})")
+        # A rank that was killed before it could tell its pid is known by torchrun's own number.
+        local = int(match["local"]) if match["local"] and ending.result.spec.hosts == 1 else before
+        rank, number = ending.ranks.get(int(match[3]), local), -int(match[1])
+        if rank is None or number == signal.SIGTERM:
+            continue
+        if number == signal.SIGKILL and ending.oom_limit:
+            return Problem(kind="oom-killed", rank=rank, text=ending.oom_limit)
+        name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
+        return Problem(kind="rank-killed", rank=rank, text=f"rank {rank} ended by signal {number} ({name})")
     return None
