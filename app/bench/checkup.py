@@ -63,7 +63,8 @@ def ask(node: Node, *, clock: Clock, seconds: float = SECONDS) -> Checkup:
         log = [event.text for event in events if isinstance(event, LogText)]
         log += [line.decode("utf-8", "replace") for line in _lines(err) if line.strip()]
     hosts = tuple(event for event in events if isinstance(event, HostReady))
-    problems = [event for event in events if isinstance(event, Problem)]
+    # A probe only notes that PyTorch is missing, but nothing can run there: `_unsaid` says it as the failure it is.
+    problems = [event for event in events if isinstance(event, Problem) and (event.fatal or event.kind != "no-torch")]
     return Checkup(
         asked_at=asked_at,
         seconds=time.monotonic() - began,

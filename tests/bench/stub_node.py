@@ -86,6 +86,8 @@ def main(behaviour: str) -> int:
             sys.stdout.flush()
             emit(host(), descriptor=1)
         case "no-torch":
+            # The real probe notes it, and leaves it to its reader whether that is fatal.
+            emit(Problem(kind="no-torch", text="PyTorch cannot be imported", fatal=False), descriptor=1)
             emit(host(torch=None), descriptor=1)
         case "denied":
             emit(Problem(kind="exception", rank=0, text="<b>denied</b>"), descriptor=1)

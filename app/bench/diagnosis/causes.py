@@ -3,14 +3,14 @@
 The first that matches the problem's text or the log wins: causes stand before what merely follows from them.
 """
 
-from app.bench.diagnosis.model import INSTALL_TORCH, Cause, cause
+from app.bench.diagnosis.model import INSTALL_TORCH_ANYWHERE, Cause, cause
 from app.core.i18n import Text
 
 CAUSES: tuple[Cause, ...] = (
     cause(
         r"No module named '?\"?torch\b",
         Text("PyTorch is not installed where the ranks run.", "运行 rank 的环境里没有安装 PyTorch。"),
-        INSTALL_TORCH,
+        INSTALL_TORCH_ANYWHERE,
     ),
     cause(
         r"Unable to find (?:address for|interface)[: ]*(?P<interface>[\w.@:-]+)",

@@ -9,6 +9,11 @@ INSTALL_TORCH = Text(
     "Install it with `pip install 'ringside[bench]'`, or run `make setup`.",
     "用 `pip install 'ringside[bench]'` 安装，或运行 `make setup`。",
 )
+INSTALL_TORCH_ANYWHERE = Text(
+    "On this machine run `make setup`, or `pip install 'ringside[bench]'`. On another node run `pip install torch` for the"
+    " Python that its settings name.",
+    "在本机运行 `make setup` 或 `pip install 'ringside[bench]'`；在其他节点，请为设置中的那个 Python 运行 `pip install torch`。",
+)
 SEE_LOG = Text("The last lines of the log say more.", "日志最后几行有更多信息。")
 
 

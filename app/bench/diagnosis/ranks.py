@@ -1,11 +1,12 @@
 """What can go wrong with ranks and their launcher, on whatever node."""
 
-from app.bench.diagnosis.model import INSTALL_TORCH, SEE_LOG, Explanation
+from app.bench.diagnosis.model import INSTALL_TORCH_ANYWHERE, SEE_LOG, Explanation
 from app.core.i18n import Text
 
 KINDS: dict[str, Explanation] = {
     "no-torch": Explanation(
-        Text("PyTorch is not installed where the ranks run.", "运行 rank 的环境里没有安装 PyTorch。"), INSTALL_TORCH
+        Text("PyTorch is not installed where the ranks run.", "运行 rank 的环境里没有安装 PyTorch。"),
+        INSTALL_TORCH_ANYWHERE,
     ),
     "no-gpu": Explanation(
         Text("NCCL needs a GPU and none is visible.", "NCCL 需要 GPU，但没有可见的 GPU。"),
