@@ -22,9 +22,9 @@ _STDIN = "-"
 
 
 class Keep(Protocol):
-    """Puts what was read where it can be found again, and says where. `data` is the file as it came."""
+    """Puts what was read where it can be found again, and says where. `data` is the file as it came, of which no line is kept."""
 
-    def __call__(self, imported: "Import", *, name: str, data: bytes) -> str: ...
+    def __call__(self, imported: "Import", *, name: str, data: bytes, hide_host: bool) -> str: ...
 
 
 @command.callback()
@@ -58,25 +58,34 @@ def run(data: bytes, *, name: str, as_json: bool, hide_host: bool = False, keep:
     from app.bench.importers.read import read_log
 
     imported = read_log(data)
-    if hide_host:
-        imported = mask(imported)
+    shown = mask(imported) if hide_host else imported
     if as_json:
-        print(json.dumps(document(imported), allow_nan=False, ensure_ascii=False))
+        print(json.dumps(document(shown), allow_nan=False, ensure_ascii=False))
     else:
-        _summarize(imported, name)
+        _summarize(shown, name)
     if keep and imported.reason is None:
-        print(keep(imported, name=name, data=data), file=sys.stderr)
+        sys.stdout.flush()
+        print(keep(imported, name=name, data=data, hide_host=hide_host), file=sys.stderr)
 
 
-def _keep(imported: "Import", *, name: str, data: bytes) -> str:
-    """Store what was read and say where: the one place that knows `app.bench.imports`."""
-    from importlib import import_module
-    from importlib.util import find_spec
+def _keep(imported: "Import", *, name: str, data: bytes, hide_host: bool) -> str:
+    """Store what was read and say where it is. A database that does not answer costs nothing that was printed."""
+    from app.bench.import_store import ImportStore
+    from app.bench.imports import draft
+    from app.core.clock import utc_now
+    from app.core.db import Database
+    from app.settings import Settings
 
-    if find_spec("app.bench.imports") is None:
-        return "note: the log was read but not kept, because this version has no store for imports."
-    kept: str = import_module("app.bench.imports").keep(imported, name=name, data=data)
-    return kept
+    try:
+        database = Database(Settings().database)
+        database.migrate()
+        kept = draft(imported, name=name, data=data, is_masked=hide_host)
+        import_id, is_new = ImportStore(database).keep(kept, now=utc_now())
+        database.dispose()
+    except Exception as error:  # noqa: BLE001 - whatever the reason, the figures are on the screen already
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        return f"note: the log was not kept ({reason}). See: ringside doctor"
+    return f"{'kept as' if is_new else 'known already as'} import {import_id}: /bench/imports/{import_id}"
 
 
 def _data(file: str) -> bytes:

@@ -12,7 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from app.__main__ import cli
+from app.bench.import_store import ImportStore
+from app.bench.importers.document import document
 from app.bench.importers.model import Import
+from app.core.db import Database
+from app.settings import Settings
 
 LOGS = Path(__file__).parents[1] / "golden" / "nccl_logs"
 TWO_RUNS = "27-b200-2x8-sendrecv-two-runs-script-text.txt"
@@ -97,7 +101,8 @@ class Kept:
     def __init__(self) -> None:
         self.calls: list[tuple[Import, str, bytes]] = []
 
-    def __call__(self, imported: Import, *, name: str, data: bytes) -> str:
+    def __call__(self, imported: Import, *, name: str, data: bytes, hide_host: bool) -> str:
+        assert not hide_host
         self.calls.append((imported, name, data))
         return "kept as import 7"
 
@@ -128,3 +133,48 @@ def test_bytes_that_are_no_text_are_no_error() -> None:
     stream = io.BytesIO(bytes(range(256)) * 10)
 
     assert "reason" in output("-", given=stream.read())
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ImportStore:
+    monkeypatch.setenv("RINGSIDE_DATA", str(tmp_path / "data"))
+    monkeypatch.delenv("RINGSIDE_DATABASE_URL", raising=False)
+    return ImportStore(Database(Settings(data=tmp_path / "data").database))
+
+
+def test_a_log_is_kept_and_its_address_said(home: ImportStore) -> None:
+    path = str(LOGS / TWO_RUNS)
+
+    first, again = call(path, "--json"), call(path)
+
+    assert first.stderr == "kept as import 1: /bench/imports/1\n"
+    assert again.stderr == "known already as import 1: /bench/imports/1\n"
+    assert document(home.get(1).imported) == json.loads(first.stdout)
+    assert home.get(1).name == TWO_RUNS
+
+
+def test_with_hosts_hidden_none_is_kept(home: ImportStore) -> None:
+    call(str(LOGS / TWO_RUNS), "--hide-host")
+
+    kept = home.get(1)
+    assert kept.is_masked
+    assert "node-a-b200" not in str(kept)
+
+
+def test_a_dry_run_and_a_log_without_figures_keep_nothing(home: ImportStore) -> None:
+    call(str(LOGS / TWO_RUNS), "--dry-run")
+    nothing = call(str(LOGS / "11-launcher-failure-no-output.txt"))
+    call(str(LOGS / TWO_RUNS))
+
+    assert nothing.exit_code == 0
+    assert [entry.id for entry in home.newest()] == [1]
+
+
+def test_a_database_that_does_not_answer_costs_no_figure(home: ImportStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RINGSIDE_DATABASE_URL", "sqlite:////no/such/folder/x.sqlite3")
+
+    result = call(str(LOGS / TWO_RUNS), "--json")
+
+    assert result.exit_code == 0
+    assert len(json.loads(result.stdout)["runs"]) == 2
+    assert "was not kept" in result.stderr
