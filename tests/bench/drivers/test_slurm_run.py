@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +109,11 @@ class Runs:
         return record.job
 
     def wait_for(self, run_id: int, happened: Callable[[Run], bool]) -> Run:
-        wait_for(lambda: happened(self.store.get(run_id)), self.said(run_id))
-        return self.store.get(run_id)
+        """The run once it `happened`; a run that ends before that fails the test with what it said."""
+        wait_for(lambda: happened(run := self.store.get(run_id)) or not run.is_active, self.said(run_id))
+        run = self.store.get(run_id)
+        assert happened(run), f"{run.status}: {self.said(run_id)()}"
+        return run
 
     def ended(self, run_id: int) -> Run:
         run = self.wait_for(run_id, lambda run: not run.is_active)
@@ -362,7 +366,7 @@ def test_a_run_that_outlived_its_runner_is_taken_over(make: Callable[..., Runs])
 
 def test_a_run_goes_on_while_the_controller_is_down(make: Callable[..., Runs], slurm: Cluster) -> None:
     runs = make()
-    run_id = runs.begin(LONG)
+    run_id = runs.begin(replace(LONG, sizes=LONG.sizes[:5]))
     before = runs.wait_for(run_id, measuring).rows
 
     slurm.stop("slurmctld")
