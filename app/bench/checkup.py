@@ -16,7 +16,7 @@ from typing import Any
 
 from app.bench import process
 from app.bench.codec import build, plain
-from app.bench.events import HostReady, Problem
+from app.bench.events import HostReady, Problem, Report
 from app.bench.launchers.model import Launch, Node
 from app.bench.lock import Lock, is_held
 from app.bench.process import ProcessId
@@ -40,6 +40,8 @@ class Checkup:
     seconds: float
     hosts: tuple[HostReady, ...]
     problems: tuple[Problem, ...]
+    reports: tuple[Report, ...] = ()
+    """What it says of itself besides, such as the partitions of a cluster."""
     log: tuple[str, ...] = ()
     """The last lines that were no events, when something went wrong."""
 
@@ -69,6 +71,7 @@ def ask(node: Node, *, clock: Clock, seconds: float = SECONDS) -> Checkup:
         asked_at=asked_at,
         seconds=time.monotonic() - began,
         hosts=hosts,
+        reports=tuple(event for event in events if isinstance(event, Report)),
         problems=(*problems, *_unsaid(hosts, problems, code=code, seconds=seconds, log=log)),
         log=() if code == 0 else tuple(line[:500] for line in log[-LOG_LINES:]),
     )

@@ -193,6 +193,9 @@ def _show(checkup: "Checkup") -> None:
         typer.echo(f"  memory      {binary_bytes(host.memory_bytes)} on {host.cores} cores{shm}")
         typer.echo(f"  disk        {binary_bytes(host.disk_bytes)} free")
         typer.echo(f"  interfaces  {', '.join(f'{name} {at}' for name, at in host.interfaces.items()) or 'none'}")
+    for report in checkup.reports:
+        typer.echo(f"{report.title} on {report.host}")
+        typer.echo("\n".join(f"  {line}" for line in report.lines))
     for problem in checkup.problems:
         explanation = explain(problem, log=checkup.log)
         typer.echo(f"{'error' if problem.fatal else 'note'}: {explanation.message.en} {explanation.remedy.en}")

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from app.bench.events import HostReady, Problem
+from app.bench.events import HostReady, Problem, Report
 from app.bench.launchers.model import Label, Launch, Launcher, Node, NodeSettings
 from app.bench.spec import RunSpec
 from app.bench.wire import emit
@@ -85,6 +85,7 @@ def main(behaviour: str) -> int:
             sys.stdout.write("a banner of the login shell\n")
             sys.stdout.flush()
             emit(host(), descriptor=1)
+            emit(Report(title="sinfo", host="gpu1", lines=("gpu up 2 nodes idle",)), descriptor=1)
         case "no-torch":
             # The real probe notes it, and leaves it to its reader whether that is fatal.
             emit(Problem(kind="no-torch", text="PyTorch cannot be imported", fatal=False), descriptor=1)

@@ -21,6 +21,7 @@ def test_a_node_that_is_ready_says_what_it_has() -> None:
     assert checkup.is_ready
     assert checkup.asked_at == "2026-03-01T12:00:00+00:00"
     assert [(host.host, host.torch, len(host.gpus)) for host in checkup.hosts] == [("gpu1", "2.13.0", 2)]
+    assert [report.lines for report in checkup.reports] == [("gpu up 2 nodes idle",)]
     assert checkup.log == ()
 
 

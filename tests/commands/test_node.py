@@ -68,7 +68,14 @@ def test_a_node_that_is_ready_is_described(data: Path) -> None:
     done = ringside("test", "away")
 
     assert done.exit_code == 0, done.output
-    for said in ("Python      3.10.12", "NVIDIA H100", "256\u2009GiB", "eth0 10.0.0.5", "ready ("):
+    for said in (
+        "Python      3.10.12",
+        "NVIDIA H100",
+        "256\u2009GiB",
+        "eth0 10.0.0.5",
+        "gpu up 2 nodes idle",
+        "ready (",
+    ):
         assert said in done.output
     assert "ready, tested" in ringside("list").output
     assert (data / "nodes" / "away.json").exists()

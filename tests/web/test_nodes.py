@@ -121,7 +121,16 @@ def test_a_test_runs_in_the_background_and_its_answer_stays(client: TestClient, 
 
     assert (answer.status_code, answer.headers["Location"]) == (303, "/bench/nodes/away")
     text = answered(client).replace("\u2009", " ")
-    for said in ("ready", "gpu1", "3.10.12", "NVIDIA H100", "256 GiB", "eth0 10.0.0.5", "Plan a run here"):
+    for said in (
+        "ready",
+        "gpu1",
+        "3.10.12",
+        "NVIDIA H100",
+        "256 GiB",
+        "eth0 10.0.0.5",
+        "gpu up 2 nodes idle",
+        "Plan a run here",
+    ):
         assert said in text
     assert '<span class="badge" data-kind="success">ready</span>' in client.get("/bench/nodes").text
 

@@ -21,6 +21,7 @@ from app.bench.launchers.ssh_access import SshAccess, Target, parse_target
 from app.bench.setting_errors import SettingProblem
 
 _CLOSE_SECONDS = 5.0
+_GONE = (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection)
 
 
 class Remote:
@@ -90,10 +91,8 @@ class Remote:
             async with sftp.open(draft, "wb", asyncssh.SFTPAttrs(permissions=0o600)) as file:
                 await file.write(data)
             await sftp.posix_rename(draft, path)
-        except asyncssh.SFTPError as error:
-            raise SshFailed(Problem(kind="ssh-folder", text=f"{self.name}: {path}: {error.reason}")) from error
         except (asyncssh.Error, OSError) as error:
-            raise self._lost(error) from error
+            raise self._refused(path, error) from error
 
     async def read(self, path: str, *, offset: int, limit: int) -> bytes:
         """At most `limit` bytes of a file from `offset`; nothing when there is no such file yet."""
@@ -103,17 +102,15 @@ class Remote:
                 return cast("bytes", await file.read(limit, offset))  # opened as bytes
         except asyncssh.SFTPNoSuchFile:
             return b""
-        except asyncssh.SFTPError as error:
-            raise SshFailed(Problem(kind="ssh-folder", text=f"{self.name}: {path}: {error.reason}")) from error
         except (asyncssh.Error, OSError) as error:
-            raise self._lost(error) from error
+            raise self._refused(path, error) from error
 
     async def size(self, path: str) -> int | None:
         """Bytes of a file; None when there is none."""
         sftp = await self._files()
         try:
             return (await sftp.stat(path)).size
-        except asyncssh.SFTPError:
+        except asyncssh.SFTPNoSuchFile:
             return None
         except (asyncssh.Error, OSError) as error:
             raise self._lost(error) from error
@@ -135,6 +132,12 @@ class Remote:
             except (asyncssh.Error, OSError) as error:
                 raise self._lost(error) from error
         return self._sftp
+
+    def _refused(self, path: str, error: Exception) -> SshFailed:
+        """A file that may not be touched, or a connection that went away: asyncssh calls both SFTPError."""
+        if isinstance(error, asyncssh.SFTPError) and not isinstance(error, _GONE):
+            return SshFailed(Problem(kind="ssh-folder", text=f"{self.name}: {path}: {error.reason}"))
+        return self._lost(error)
 
     def _lost(self, error: Exception) -> SshFailed:
         return SshFailed(Problem(kind="ssh-lost", text=f"{self.name}: {error or type(error).__name__}"))
