@@ -177,14 +177,17 @@ def test_characters_that_no_database_holds_do_not_stop_a_log(store: ImportStore)
     raw = (LOGS / "90-derived-json-v3-allreduce-two-ranks.json").read_text(encoding="utf-8")
     value = json.loads(raw)
     value["config"]["devices"][0]["hostname"] = "no\x00de"
-    value["config"]["devices"][1]["device_info"] = "GPU \ud800"
+    value["config"]["devices"][1]["device_info"] = "GPU \ud800 \U0001f40d"
     data = json.dumps(value).encode()
+
+    json.dumps(document(read_log(data)), ensure_ascii=False).encode()
 
     kept_id, _ = store.keep(pasted(data, name="a\x00b.json"), now=NOON)
 
     kept = store.get(kept_id)
     json.dumps(document(kept.imported), ensure_ascii=False).encode()
     assert "\x00" not in kept.name + str(kept.imported)
+    assert kept.runs[0].read.devices[1].name == "GPU \ufffd \U0001f40d"
 
 
 def test_the_newest_log_comes_first(store: ImportStore) -> None:

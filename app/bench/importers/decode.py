@@ -56,4 +56,5 @@ def _container_line(line: str) -> str:
         wrapped = json.loads(line)["log"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return line
-    return wrapped.rstrip("\n") if isinstance(wrapped, str) else line
+    # An escape of JSON may spell half of a character, which nothing can print.
+    return wrapped.rstrip("\n").encode("utf-8", "replace").decode() if isinstance(wrapped, str) else line

@@ -9,6 +9,10 @@ from typing import Any
 _BARE = re.compile(r"(?<=[:,\[])(\s*)-?(?:inf|nan|Infinity|NaN)\b(?=\s*[,\]}])")
 _MARKS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
 """Strings as a whole, so that what stands inside them counts for nothing, and the marks between values."""
+_NO_CHARACTER = re.compile(
+    r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u(?:[dD][89a-fA-F][0-9a-fA-F]{2}|0000)"
+)
+"""Escapes that spell NUL or half of a character, which no page and no database can hold; a whole pair is left alone."""
 _BEGINNING = re.compile(r"^\{\s*\"(?:version|nvbandwidth)\"", re.MULTILINE)
 _MAXIMUM_FAILED = 20
 _MAXIMUM_DOCUMENTS = 10_000
@@ -26,7 +30,7 @@ class Document:
 def documents(text: str) -> Iterator[Document]:
     """Every outermost object in `text`; the last one is completed where it was cut off."""
     decoder = json.JSONDecoder(parse_constant=lambda _: None)
-    text = _BARE.sub(r"\1null", text)
+    text = _NO_CHARACTER.sub(lambda escape: escape[1] or r"\ufffd", _BARE.sub(r"\1null", text))
     at = 0
     failed = 0
     for _ in range(_MAXIMUM_DOCUMENTS):
