@@ -1,7 +1,7 @@
-"""The hardware a reader can choose: datasheets, and what runs on this installation measured.
+"""The hardware a reader can choose: datasheets, what runs on this installation measured, and logs that were imported.
 
 Calculators and timelines take `profiles(services)`; a `Profile` answers for itself. A finished run never changes, so
-its profile is built once and kept.
+its profile is built once and kept; those of a log are built anew when somebody confirms what it is about.
 """
 
 from functools import lru_cache
@@ -9,19 +9,25 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from app.bench.home import home_id
+from app.bench.import_store import ImportStore, Revision
+from app.bench.imports import KeptImport
 from app.bench.store import RunStore
 from app.core.db import Database
 from app.core.errors import NotFound
 from app.core.i18n import Text
+from app.hardware.imported import belong_together, imported_profile, why_not
 from app.hardware.measured import MeasuredProfile, measured_profile
 from app.hardware.model import Profile
 from app.hardware.presets import presets
 from app.web.services import Services
 
 MAXIMUM_RUNS = 20
-"""Runs offered in a list; older ones are still found by their key."""
+"""Runs, and logs, offered in a list; older ones are still found by their key."""
+MAXIMUM_KEPT = 200
+"""Logs whose profiles are kept."""
 
 _built: WeakKeyDictionary[Database, dict[int, MeasuredProfile]] = WeakKeyDictionary()
+_of_logs: WeakKeyDictionary[Database, dict[Revision, dict[str, MeasuredProfile]]] = WeakKeyDictionary()
 
 
 def run_store(services: Services) -> RunStore:
@@ -29,13 +35,20 @@ def run_store(services: Services) -> RunStore:
     return RunStore(services.database, home=_home(services.settings.data))
 
 
+def import_store(services: Services) -> ImportStore:
+    """The logs that were imported."""
+    return ImportStore(services.database)
+
+
 def profiles(services: Services) -> dict[str, Profile]:
-    """Every profile by key: measured runs as `run-<id>`, newest first, then the datasheets."""
+    """Every profile by key: measured runs as `run-<id>`, newest first, then logs as `import-<id>-<n>`, then the datasheets."""
     store = run_store(services)
     found: dict[str, Profile] = {}
     for run_id in store.usable_ids(limit=MAXIMUM_RUNS):
         measured = _measured(services, store, run_id)
         found[measured.key] = measured
+    for revision in import_store(services).revisions(limit=MAXIMUM_RUNS):
+        found |= _of_log(services, revision)
     return {**found, **presets()}
 
 
@@ -44,8 +57,14 @@ def profile(services: Services, key: str) -> Profile | None:
     preset = presets().get(key)
     if preset is not None:
         return preset
-    prefix, _, number = key.partition("run-")
-    if prefix or not number.isdecimal() or len(number) > 9:
+    kind, _, rest = key.partition("-")
+    number = rest.partition("-")[0]
+    if not number.isdecimal() or len(number) > 9:
+        return None
+    if kind == "import":
+        revision = import_store(services).revision(int(number))
+        return None if revision is None else _of_log(services, revision).get(key)
+    if kind != "run" or number != rest:
         return None
     store = run_store(services)
     try:
@@ -78,6 +97,41 @@ def _measured(services: Services, store: RunStore, run_id: int) -> MeasuredProfi
             source=Text(f"Measured on {day}: {where}", f"{day} 实测：{where}"),
         )
     return kept[run_id]
+
+
+def of_log(kept: KeptImport) -> dict[str, MeasuredProfile]:
+    """The profiles of a log by key, one for each run that may be computed with.
+
+    Runs of different operations on one machine also answer together, as `import-<id>`.
+    """
+    day = kept.created_at.date().isoformat()
+    source = Text(f"Measured elsewhere: {kept.name}, imported on {day}", f"别处实测：{kept.name}，{day} 导入")
+    usable = {entry.number: entry.run for entry in kept.runs if why_not(entry.run, is_sure=entry.is_sure) is None}
+    found: dict[str, MeasuredProfile] = {}
+    if belong_together(list(usable.values())):
+        key = f"import-{kept.id}"
+        title = Text(f"Import {kept.id}: all operations", f"导入 {kept.id}：全部操作")
+        found[key] = imported_profile(list(usable.values()), key=key, title=title, source=source)
+    for number, run in usable.items():
+        key = f"import-{kept.id}-{number}"
+        title = Text(
+            f"Import {kept.id}, run {number}: {run.operation}, {run.ranks} ranks",
+            f"导入 {kept.id}，运行 {number}：{run.operation}，{run.ranks} 个 rank",
+        )
+        found[key] = imported_profile([run], key=key, title=title, source=source)
+    return found
+
+
+def _of_log(services: Services, revision: Revision) -> dict[str, MeasuredProfile]:
+    built = _of_logs.setdefault(services.database, {})
+    if revision not in built:
+        try:
+            built[revision] = of_log(import_store(services).get(revision.id))
+        except NotFound:
+            return {}
+        while len(built) > MAXIMUM_KEPT:
+            built.pop(next(iter(built)), None)
+    return built.get(revision, {})
 
 
 @lru_cache(maxsize=64)
