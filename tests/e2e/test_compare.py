@@ -14,6 +14,9 @@ from tests.e2e.conftest import Server
 from tests.e2e.test_accessibility import AXE, RUN_AXE
 from tests.web.runs import everything, h100, keep, sweep
 
+WAIT_MS = 30_000
+"""A page is there in a moment, but not on a machine that measures meanwhile."""
+
 
 @pytest.fixture(scope="module")
 def runs(server: Server) -> Iterator[dict[str, int]]:
@@ -50,7 +53,7 @@ def test_axe_finds_nothing_serious(themed: Page, runs: dict[str, int]) -> None:
     for address in addresses(runs):
         themed.goto(address)
         themed.locator(".chart").scroll_into_view_if_needed()
-        expect(themed.locator(".chart[data-state='drawn']")).to_be_visible(timeout=30_000)
+        expect(themed.locator(".chart[data-state='drawn']")).to_be_visible(timeout=WAIT_MS)
         themed.evaluate(AXE.read_text())
 
         violations: list[Any] = themed.evaluate(RUN_AXE)
@@ -73,36 +76,36 @@ def test_a_phone_shows_the_pages_without_sideways_scroll(
 
 def test_a_choice_changes_the_comparison_and_the_address(page: Page, runs: dict[str, int]) -> None:
     page.goto(f"/bench/compare?runs={runs['rich']},{runs['slow']}")
-    expect(page.locator("#compare-sizes")).to_have_text("All-reduce, size by size")
+    expect(page.locator("#compare-sizes")).to_have_text("All-reduce, size by size", timeout=WAIT_MS)
 
     page.locator("#compare-operation").focus()
     page.locator("#compare-operation").select_option("all_gather")
 
-    expect(page.locator("#compare-sizes")).to_have_text("All-gather, size by size")
+    expect(page.locator("#compare-sizes")).to_have_text("All-gather, size by size", timeout=WAIT_MS)
     expect(page.locator("#compare-operation")).to_be_focused()
     assert "operation=all_gather" in page.url
     page.reload()
-    expect(page.locator("#compare-sizes")).to_have_text("All-gather, size by size")
+    expect(page.locator("#compare-sizes")).to_have_text("All-gather, size by size", timeout=WAIT_MS)
     page.go_back()
-    expect(page.locator("#compare-sizes")).to_have_text("All-reduce, size by size")
+    expect(page.locator("#compare-sizes")).to_have_text("All-reduce, size by size", timeout=WAIT_MS)
 
 
 def test_a_run_is_added_held_against_and_left_out(page: Page, runs: dict[str, int]) -> None:
     page.goto(f"/bench/compare?runs={runs['rich']}")
 
     page.get_by_label("Add a run").select_option(str(runs["slow"]))
-    expect(page.locator(".compare-sides > li")).to_have_count(2)
+    expect(page.locator(".compare-sides > li")).to_have_count(2, timeout=WAIT_MS)
     page.get_by_role("link", name="Hold the others against it").click()
-    expect(page.locator(".compare-sides > li").first).to_contain_text(f"Run {runs['slow']}")
+    expect(page.locator(".compare-sides > li").first).to_contain_text(f"Run {runs['slow']}", timeout=WAIT_MS)
     page.get_by_role("link", name=f"Leave out (Run {runs['rich']})").click()
 
-    expect(page.locator(".compare-sides > li")).to_have_count(1)
+    expect(page.locator(".compare-sides > li")).to_have_count(1, timeout=WAIT_MS)
 
 
 def test_the_posted_range_is_drawn_behind_the_curves(page: Page, runs: dict[str, int]) -> None:
     page.goto(f"/bench/compare?runs={runs['h100']}")
     page.locator("#compare-chart").scroll_into_view_if_needed()
-    expect(page.locator("#compare-chart[data-state='drawn']")).to_be_visible(timeout=30_000)
+    expect(page.locator("#compare-chart[data-state='drawn']")).to_be_visible(timeout=WAIT_MS)
 
     names = page.locator("#compare-chart .legendtext").all_text_contents()
 
@@ -114,7 +117,7 @@ def test_the_link_of_a_comparison_is_copied(page: Page, runs: dict[str, int]) ->
     page.goto(f"/bench/compare?runs={runs['rich']},{runs['slow']}&operation=all_gather")
 
     page.get_by_role("button", name="Copy link").click()
-    expect(page.locator("[data-done='true']")).to_be_visible()
+    expect(page.locator("[data-done='true']")).to_be_visible(timeout=WAIT_MS)
 
     copied: str = page.evaluate("navigator.clipboard.readText()")
     assert copied.endswith(f"/bench/compare?runs={runs['rich']},{runs['slow']}&operation=all_gather")
