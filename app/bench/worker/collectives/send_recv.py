@@ -5,6 +5,7 @@ has no in-place form and prints the name of a reduction that it never does; a ro
 other. One rank has only itself, and copies.
 """
 
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import torch
@@ -18,16 +19,18 @@ def bind(send: torch.Tensor, receive: torch.Tensor, role: Role) -> Ready:
     """Send `send` on and receive into `receive`; both are posted before either is waited for."""
     if role.ranks == 1:
         return partial(receive.copy_, send)
-    messages = [
-        dist.P2POp(dist.isend, send, (role.rank + 1) % role.ranks),
-        dist.P2POp(dist.irecv, receive, _before(role)),
-    ]
+    following, before = (role.rank + 1) % role.ranks, _before(role)
+    if send.device.type == "cpu":
+        return partial(_post_and_wait, lambda: (dist.isend(send, following), dist.irecv(receive, before)))
+    # NCCL runs messages one after another unless they are posted as a group, and a ring of them would wait for itself.
+    messages = [dist.P2POp(dist.isend, send, following), dist.P2POp(dist.irecv, receive, before)]
+    return partial(_post_and_wait, partial(dist.batch_isend_irecv, messages))
 
-    def call() -> None:
-        for work in dist.batch_isend_irecv(messages):
+
+def _post_and_wait(post: Callable[[], Iterable[dist.Work | None]]) -> None:
+    for work in post():
+        if work is not None:
             work.wait()
-
-    return call
 
 
 def wrong(buffer: torch.Tensor, role: Role) -> int:
