@@ -8,7 +8,7 @@ import time
 from collections import deque
 
 from app.bench import process, verdict
-from app.bench.events import Event, Heartbeat, Hello, Job, Phase, Progress, RankStarted
+from app.bench.events import Event, Heartbeat, Hello, Job, Phase, Problem, Progress, RankStarted
 from app.bench.process import ProcessId
 from app.bench.result import RunResult
 from app.bench.runs import process_of
@@ -18,6 +18,8 @@ LOG_LINES = 40
 LOG_LINE_CHARACTERS = 500
 START_PATIENCE_SECONDS = 120.0
 """From the launch to the first word of a rank: torch is read from a cold disk meanwhile."""
+FAILED_PATIENCE_SECONDS = 10.0
+"""From a rank's word that it failed to the end of all: torchrun alone would wait 30 s for a rank that is stopped."""
 WAITING = ("connecting", "waiting")
 """Phases in which no rank runs yet: they do not count towards a run's time."""
 
@@ -68,6 +70,9 @@ class Account:
             self._has_met = True
         elif isinstance(event, Job):
             self.job = event
+        elif isinstance(event, Problem):
+            if event.fatal and self._is_here:
+                self._patience = FAILED_PATIENCE_SECONDS
         elif isinstance(event, (Phase, Progress)):
             self._patience = event.patience_seconds
             self.phase = event.name if isinstance(event, Phase) else "measuring"

@@ -24,6 +24,8 @@ _TORCHRUN_EXIT = re.compile(r"exitcode\s*:\s*(-?\d+)\)?[^(]*?(?:local_rank: (?P<
 _TORCHRUN_RANK = re.compile(r"^\W*rank\s*:\s*(\d+) ")
 _FOLLOWING = frozenset({"connection-lost", "rank-lost", "timeout"})
 """Kinds that a rank reports when another one is at fault."""
+_FOLLOWING_WORDS = re.compile(r"ncclRemoteError|remote process exited")
+"""The same in NCCL's words, which a rank reports as its own exception."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,7 @@ def judge(ending: Ending) -> tuple[Status, tuple[Problem, ...]]:
         return "crashed", (Problem(kind="flood", text="the run printed more than its limit"), *told)
     if ending.reason == "disk_full":
         return ("partial" if result.rows else "crashed"), (_disk_full(ending.free_bytes or 0), *told)
-    if ending.reason == "silent":
+    if ending.reason == "silent" and not any(problem.fatal for problem in told):
         return _silent(ending)
     return _failed(ending)
 
@@ -99,7 +101,7 @@ def _failed(ending: Ending) -> tuple[Status, tuple[Problem, ...]]:
 
 
 def _cause(ending: Ending, fatal: Sequence[Problem]) -> Problem:
-    own = [problem for problem in fatal if problem.kind not in _FOLLOWING]
+    own = [problem for problem in fatal if not _is_following(problem)]
     if own:
         return own[0]
     killed = _killed_rank(ending)
@@ -107,20 +109,25 @@ def _cause(ending: Ending, fatal: Sequence[Problem]) -> Problem:
         return killed
     if ending.free_bytes is not None and ending.free_bytes < FULL_DISK_BYTES:
         return _disk_full(ending.free_bytes)
-    if ending.exit_code == -signal.SIGKILL:
+    if ending.reason == "exited" and ending.exit_code == -signal.SIGKILL:
         return Problem(kind="launcher-killed", text="the launcher was killed (signal 9)")
     lost = [problem for problem in fatal if problem.rank is not None]
     if ending.oom_limit and (lost or ending.first_dead is not None):
         return Problem(kind="oom-killed", rank=lost[0].rank if lost else ending.first_dead, text=ending.oom_limit)
     if lost:
         return lost[0]
-    if ending.first_dead is not None:
+    # Who waited in vain ends first; who made it wait may live on.
+    if ending.first_dead is not None and not any(problem.kind == "timeout" for problem in fatal):
         return Problem(kind="rank-lost", rank=ending.first_dead, text=f"rank {ending.first_dead} vanished first")
     if fatal:
         return fatal[0]
     if ending.exit_code is None:
         return Problem(kind="runner-lost", text="the run ended while no runner watched it")
     return Problem(kind="launcher-failed", text=f"the launcher ended with exit code {ending.exit_code}")
+
+
+def _is_following(problem: Problem) -> bool:
+    return problem.kind in _FOLLOWING or _FOLLOWING_WORDS.search(problem.text) is not None
 
 
 def _disk_full(free_bytes: int) -> Problem:

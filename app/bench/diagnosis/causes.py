@@ -21,6 +21,14 @@ CAUSES: tuple[Cause, ...] = (
         ),
     ),
     cause(
+        r"no socket interface found|neither AF_INET\(2\) nor AF_INET6",
+        Text("NCCL found no network interface with an address.", "NCCL 没有找到带地址的网络接口。"),
+        Text(
+            "Set NCCL_SOCKET_IFNAME to one that has an address, or leave it out; `ip -brief address` lists them.",
+            "把 NCCL_SOCKET_IFNAME 设为有地址的接口，或不设置；用 `ip -brief address` 查看。",
+        ),
+    ),
+    cause(
         r"EADDRINUSE|[Aa]ddress already in use",
         Text("The port on which the ranks meet is taken.", "各 rank 会合用的端口已被占用。"),
         Text("Another run may still be alive: end it, then start again.", "可能还有一次运行没结束：先结束它再重试。"),
@@ -36,7 +44,7 @@ CAUSES: tuple[Cause, ...] = (
         Text("Use fewer ranks, or raise the memory limit of this machine.", "减少 rank 数，或提高本机的内存上限。"),
     ),
     cause(
-        r"/dev/shm|shared memory segment",  # noqa: S108 - wording to look for, not a file
+        r"/dev/shm|shared memory segment|posix_fallocate failed",  # noqa: S108 - wording to look for, not a file
         Text("Shared memory (/dev/shm) is full or too small.", "共享内存（/dev/shm）已满或太小。"),
         Text(
             "In a container, start it with --shm-size=1g or --ipc=host.", "容器请用 --shm-size=1g 或 --ipc=host 启动。"
@@ -49,7 +57,7 @@ CAUSES: tuple[Cause, ...] = (
     ),
     cause(
         r"Duplicate GPU detected|[Mm]ultiple [Rr]anks are using the same GPU",
-        Text("Two ranks use the same GPU, which NCCL refuses.", "两个 rank 用了同一块 GPU,NCCL 不允许。"),
+        Text("Two ranks use the same GPU, which NCCL refuses.", "两个 rank 用了同一块 GPU，NCCL 不允许。"),
         Text("Start at most one rank per GPU.", "每块 GPU 最多启动一个 rank。"),
     ),
     cause(
@@ -74,5 +82,13 @@ CAUSES: tuple[Cause, ...] = (
         r"RendezvousTimeoutError|waiting for clients",
         Text("Not all ranks came to the meeting point in time.", "有 rank 没能按时到达会合点。"),
         Text("Check that every node can reach the first one on its port.", "检查每个节点都能连到首节点的端口。"),
+    ),
+    cause(
+        r"ncclRemoteError|remote process exited",
+        Text("A rank lost its connection to another one.", "某个 rank 与另一个 rank 的连接断开了。"),
+        Text(
+            "The other rank has failed first, or the network has: look for the earliest error in the log of every rank.",
+            "是对方先出错，或网络中断：请在每个 rank 的日志里找最早的错误。",
+        ),
     ),
 )

@@ -22,6 +22,12 @@ SEEN = [
     ("exception", "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000", "same GPU"),
     ("exception", "RuntimeError: CUDA error: invalid device ordinal", "More ranks"),
     ("exception", "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)", "driver"),
+    (
+        "exception",
+        "ncclInternalError: Internal check failed. Last error: Bootstrap : no socket interface found",
+        "NCCL found",
+    ),
+    ("exception", "ncclRemoteError: A call failed possibly due to a network error", "lost its connection"),
     ("exception", "DistBackendError: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=3)", "time limit"),
     ("launcher-failed", "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError", "meeting point"),
 ]
