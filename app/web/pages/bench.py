@@ -18,11 +18,11 @@ from app.bench.plan import REDUCING, ROOTED
 from app.bench.runner import has_torch
 from app.core.errors import Conflict, Unavailable
 from app.core.i18n import Text
-from app.web import bench_form, bench_view, node_view, render
+from app.web import bench_form, bench_view, import_words, node_view, render
 from app.web.bench_form import Form
 from app.web.owner import is_owner, require_owner
 from app.web.pages.runs import summon_runner
-from app.web.profiles import run_store
+from app.web.profiles import import_store, run_store
 from app.web.services import services
 
 router = APIRouter()
@@ -99,5 +99,7 @@ def _index(request: Request, form: Form, *, status: int) -> Response:
         install=INSTALL_TORCH,
         is_owner=is_owner(request),
         runs=run_store(services(request)).newest(),
+        imports=import_store(services(request)).newest(),
+        tool_title=import_words.tool_title,
         view=bench_view,
     )
