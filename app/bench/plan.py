@@ -88,6 +88,8 @@ def maximum_hosts(node: Node) -> int:
     if node.launcher.is_here:
         return 1
     hosts = getattr(node.settings, "hosts", None)
+    if isinstance(hosts, int):
+        return hosts
     return len(hosts) if isinstance(hosts, (list, tuple)) else MAXIMUM_HOSTS
 
 
