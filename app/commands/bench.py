@@ -118,11 +118,9 @@ def command(
     planned = _planned(choices)
     assert planned.node is not None
     assert planned.spec is not None
-    # Both explicitly: a shell starts background jobs with SIGINT ignored.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
-    with _devices_of(planned.node), tempfile.TemporaryDirectory(prefix="ringside-") as folder:
-        code = run(planned.spec, Path(folder), node=planned.node, as_json=as_json, keep=_keep if keep else None)
+    heed_interrupts()
+    with devices_of(planned.node), tempfile.TemporaryDirectory(prefix="ringside-") as folder:
+        code = run(planned.spec, Path(folder), node=planned.node, as_json=as_json, keep=keep_run if keep else None)
     raise typer.Exit(code)
 
 
@@ -217,7 +215,7 @@ def _require_room(planned: "Plan") -> None:
 
 
 @contextmanager
-def _devices_of(node: "Node") -> Iterator[None]:
+def devices_of(node: "Node") -> Iterator[None]:
     """Inside, nobody else of this user measures on the node's devices. Waits for them; Ctrl-C ends the waiting."""
     from app.bench.devices import Devices
     from app.settings import Settings
@@ -238,7 +236,7 @@ def _devices_of(node: "Node") -> Iterator[None]:
         devices.release()
 
 
-def _keep(
+def keep_run(
     result: "RunResult",
     status: "Status",
     *,
@@ -265,6 +263,13 @@ def _keep(
         print(f"note: the run was not kept ({reason}). See: ringside doctor", file=sys.stderr)
         return
     print(f"kept as run {run_id}: /bench/runs/{run_id}, hardware profile run-{run_id}", file=sys.stderr)
+
+
+def heed_interrupts() -> None:
+    """From now on Ctrl-C and SIGTERM raise KeyboardInterrupt; `run` turns both off once it ends what it started."""
+    # Both explicitly: a shell starts background jobs with SIGINT ignored.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -61,7 +61,7 @@ def test_a_run_is_kept_where_the_bench_page_finds_it(
 ) -> None:
     monkeypatch.setenv("RINGSIDE_DATA", str(tmp_path / "data"))
 
-    code = bench.run(small_spec(gemm_seconds=0), tmp_path, as_json=True, keep=bench._keep)
+    code = bench.run(small_spec(gemm_seconds=0), tmp_path, as_json=True, keep=bench.keep_run)
 
     output = capsys.readouterr()
     document = json.loads(output.out)
@@ -84,7 +84,7 @@ def test_a_database_that_does_not_answer_costs_no_number(
     monkeypatch.setenv("RINGSIDE_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("RINGSIDE_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
 
-    code = bench.run(small_spec(gemm_seconds=0), tmp_path, as_json=True, keep=bench._keep)
+    code = bench.run(small_spec(gemm_seconds=0), tmp_path, as_json=True, keep=bench.keep_run)
 
     output = capsys.readouterr()
     assert code == 0
