@@ -17,42 +17,26 @@ import os
 import random
 import shutil
 import signal
-import socket
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import httpx2 as httpx
-
 from app.bench import process
-from app.bench.events import Row
-from app.bench.home import home_id, lock_path, run_folder
-from app.bench.lock import is_held
-from app.bench.process import ProcessId
 from app.bench.runs import Run
 from app.bench.spec import RunSpec
-from app.bench.store import RunStore
-from app.bench.supervise import EVENTS, MARK
-from app.bench.wire import decode_all
 from app.core.clock import utc_now
-from app.core.db import Database, sqlite_url
+from benchmarks.kills_checks import SHM, check, check_after, lost_rows
+from benchmarks.kills_place import NeverHappened, Place, wait_for
 
-ROOT = Path(__file__).parent.parent
-SHM = Path("/dev/shm")
-SHM_NAMES = ("nccl-", "torch_", "gloo", "sem.")
 VICTIMS = ("rank", "torchrun", "runner", "server")
 MOMENTS = ("asked", "launched", "met", "measured")
-PATIENCE_SECONDS = 300.0
-"""For anything that has to happen at all; on a busy machine the start of two ranks takes a while."""
 ANOTHER = 0.75
 """How likely one more kill follows in the same run while it goes on."""
-VISIT_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,87 +60,6 @@ class Tally:
     violations: list[str] = field(default_factory=list)
 
 
-class NeverHappened(Exception):
-    """Something that has to happen did not, in PATIENCE_SECONDS."""
-
-
-class Place:
-    """An installation of its own: data, temporary files and locks in one folder, and its web server."""
-
-    def __init__(self, folder: Path) -> None:
-        self.data, self.temporary, self.locks = folder / "data", folder / "tmp", folder / "locks"
-        for path in (self.data, self.temporary, self.locks):
-            path.mkdir()
-        self.home = home_id(self.data)
-        self.database = Database(sqlite_url(self.data / "ringside.sqlite3"))
-        self.database.migrate()
-        self.store = RunStore(self.database, home=self.home)
-        self.server: ProcessId | None = None
-        self._child: subprocess.Popen[bytes] | None = None
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self._port: int = probe.getsockname()[1]
-
-    def serve(self) -> None:
-        """Start the web server, unless it lives."""
-        if self.server is not None and process.is_alive(self.server):
-            return
-        environment = {
-            **os.environ,
-            "TMPDIR": str(self.temporary),
-            "RINGSIDE_DATA": str(self.data),
-            "RINGSIDE_LOCKS": str(self.locks),
-            "RINGSIDE_HOST": "127.0.0.1",
-            "RINGSIDE_PORT": str(self._port),
-            "RINGSIDE_DATABASE_URL": "",
-            "RINGSIDE_WATCH_CONTENT": "false",
-            "RINGSIDE_RUNNER_IDLE_SECONDS": "600",
-        }
-        with (self.data / "server.log").open("ab") as log:
-            command = [sys.executable, "-m", "app", "serve"]
-            self._child = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
-        self.server = process.identify(self._child.pid)
-        wait_for(lambda: self.visit("/healthz"), what="the web server answers")
-
-    def visit(self, path: str) -> bool:
-        """Open a page; whether it came."""
-        try:
-            return httpx.get(f"http://127.0.0.1:{self._port}{path}", timeout=60).status_code == 200
-        except httpx.TransportError:
-            return False
-
-    def runner(self) -> ProcessId | None:
-        """The process of `ringside runner`."""
-        for found in process.marked("RINGSIDE_DATA", str(self.data)):
-            if words(found)[-1:] == ["runner"]:
-                return found
-        return None
-
-    def of_run(self, run_id: int) -> set[ProcessId]:
-        """Everything that carries the run's mark."""
-        return process.marked(MARK, f"{self.home}/{run_id}")
-
-    def find(self, victim: str, run_id: int) -> ProcessId | None:
-        """A living process of that kind."""
-        if victim == "server":
-            return self.server
-        if victim == "runner":
-            return self.runner()
-        family = self.of_run(run_id)
-        own = {each.pid for each in family}
-        is_rank = victim == "rank"
-        found = [each for each in family if (parent_of(each) in own) == is_rank]
-        return random.choice(sorted(found, key=lambda each: each.pid)) if found else None
-
-    def close(self) -> None:
-        """End what this installation has started, and nothing else."""
-        for each in process.marked("RINGSIDE_DATA", str(self.data)):
-            process.end(each, grace=20)
-        if self._child is not None:
-            self._child.wait()
-        self.database.dispose()
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
@@ -176,7 +79,7 @@ def main() -> int:
         while len(tally.kills) < chosen.kills and not (0 < chosen.minutes * 60 < time.monotonic() - began):
             one_run(here, tally, wanted=chosen.kills - len(tally.kills), is_quiet=chosen.json, shm=shm)
         undisturbed(here, tally)
-    check_after(here, tally)
+    tally.violations += check_after(here)
     report(tally, seed=seed, seconds=time.monotonic() - began, load=(load, os.getloadavg()[0]), as_json=chosen.json)
     if tally.violations:
         print(f"kept for a look: {folder}", file=sys.stderr)
@@ -220,11 +123,14 @@ def one_run(here: Place, tally: Tally, *, wanted: int, is_quiet: bool, shm: set[
         return
     tally.statuses[run.status] += 1
     tally.rows += run.rows
-    tally.violations += [f"run {run_id} ({run.status}): {found}" for found in check(here, run, shm=shm)]
+    violations = [f"run {run_id} ({run.status}): {found}" for found in check(here, run, shm=shm)]
+    tally.violations += violations
     if not is_quiet:
         told = ", ".join(f"{kill.victim} at {kill.second} s ({kill.moment})" for kill in tally.kills[-kills:])
         kind = run.problems[0].kind if run.problems else "-"
         print(f"{len(tally.kills):>4} run {run_id}: {told} -> {run.status}, {kind}, {run.rows} rows", flush=True)
+        for violation in violations:
+            print(f"     VIOLATION {violation}", flush=True)
 
 
 def start(here: Place) -> int:
@@ -295,77 +201,11 @@ def ended(here: Place, run_id: int) -> Run:
     return here.store.get(run_id)
 
 
-def check(here: Place, run: Run, *, shm: set[Path]) -> list[str]:
-    """What is wrong after a run has ended."""
-    found = []
-    if left := here.of_run(run.id):
-        found.append(f"processes left: {[(each.pid, words(each)) for each in left]}")
-    if run.ended_at is None:
-        found.append(f"no end: {run.status}")
-    if lost := lost_rows(here, run.id):
-        found.append(lost)
-    device = here.locks / "local.lock"
-    if not happens(lambda: not is_held(device)):
-        found.append("the devices are still locked")
-    if files := sorted(path.name for path in here.temporary.iterdir()):
-        found.append(f"temporary files left: {files}")
-    if files := left_in_shm(shm):
-        found.append(f"shared memory left: {files}")
-    return found
-
-
-def lost_rows(here: Place, run_id: int) -> str:
-    """What is in the run's file but not in the database, in words; empty when nothing is."""
-    path = run_folder(here.data, run_id) / EVENTS
-    lines = path.read_bytes().split(b"\n") if path.exists() else []
-    written = [event for line in lines for event in decode_all(line) if isinstance(event, Row)]
-    stored = list(here.store.rows(run_id))
-    return "" if written == stored else f"{len(written)} rows written, {len(stored)} stored"
-
-
-def left_in_shm(before: set[Path]) -> list[str]:
-    """Files that ranks may have made since and that no process holds: others on this machine make such files too."""
-    new = [path for path in SHM.iterdir() if path not in before and path.name.startswith(SHM_NAMES)]
-    return [path.name for path in new if not is_in_use(path)]
-
-
-def is_in_use(path: Path) -> bool:
-    text = str(path)
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if text in (entry / "maps").read_text(encoding="utf-8", errors="replace"):
-                return True
-        except OSError:
-            continue
-    return not path.exists()
-
-
 def undisturbed(here: Place, tally: Tally) -> None:
     """After all that, a run that nobody touches ends well."""
     run = ended(here, start(here))
     if run.status != "done" or lost_rows(here, run.id):
         tally.violations.append(f"run {run.id}, left alone: {run.status} {run.problems}")
-
-
-def check_after(here: Place, tally: Tally) -> None:
-    """When web server and runner were ended in good order: nothing is left of the installation but its data."""
-    if left := process.marked("RINGSIDE_DATA", str(here.data)):
-        tally.violations.append(f"processes left at the end: {[(each.pid, words(each)) for each in left]}")
-    held = [path.name for path in (lock_path(here.data), *here.locks.iterdir()) if is_held(path)]
-    if held:
-        tally.violations.append(f"locks held at the end: {held}")
-    here.database = Database(sqlite_url(here.data / "ringside.sqlite3"))
-    with here.database.read() as connection:
-        answer = connection.exec_driver_sql("PRAGMA integrity_check").scalar()
-    if answer != "ok":
-        tally.violations.append(f"the database: {answer}")
-    here.store = RunStore(here.database, home=here.home)
-    for run in here.store.newest(limit=10_000):
-        if run.is_active:
-            tally.violations.append(f"run {run.id} is {run.status} at the end")
-        if lost := lost_rows(here, run.id):
-            tally.violations.append(f"run {run.id} at the end: {lost}")
-    here.database.dispose()
 
 
 def report(tally: Tally, *, seed: int, seconds: float, load: tuple[float, float], as_json: bool) -> None:
@@ -393,47 +233,6 @@ def report(tally: Tally, *, seed: int, seconds: float, load: tuple[float, float]
     print("nothing left, nothing stuck, nothing lost" if not tally.violations else "VIOLATIONS:")
     for violation in tally.violations:
         print(f"  {violation}")
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-
-
-def wait_for(happened: Callable[[], bool], *, what: str, meanwhile: Callable[[], object] = lambda: None) -> None:
-    """Until `happened()`; `meanwhile()` every VISIT_SECONDS."""
-    deadline, next_look = time.monotonic() + PATIENCE_SECONDS, time.monotonic() + VISIT_SECONDS
-    while not happened():
-        now = time.monotonic()
-        if now > deadline:
-            raise NeverHappened(f"it did not happen in {PATIENCE_SECONDS:g} s that {what}")
-        if now > next_look:
-            meanwhile()
-            next_look = time.monotonic() + VISIT_SECONDS
-        time.sleep(0.02)
-
-
-def happens(happened: Callable[[], bool], *, seconds: float = 60.0) -> bool:
-    """Whether it happens soon."""
-    deadline = time.monotonic() + seconds
-    while not happened() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return happened()
-
-
-def words(found: ProcessId) -> list[str]:
-    """The command line of a process; empty when it is gone."""
-    try:
-        return Path(f"/proc/{found.pid}/cmdline").read_bytes().decode("utf-8", "replace").rstrip("\0").split("\0")
-    except OSError:
-        return []
-
-
-def parent_of(found: ProcessId) -> int | None:
-    try:
-        return int(
-            Path(f"/proc/{found.pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]
-        )
-    except OSError:
-        return None
 
 
 if __name__ == "__main__":

@@ -98,9 +98,15 @@ class Account:
         return time.monotonic() - self._heard > self._patience + margin_seconds
 
     def ending(
-        self, reason: verdict.Reason, *, exit_code: int | None, free_bytes: int | None, oom_limit: str = ""
+        self,
+        reason: verdict.Reason,
+        *,
+        exit_code: int | None,
+        free_bytes: int | None,
+        was_watched: bool = True,
+        oom_limit: str = "",
     ) -> verdict.Ending:
-        """What the verdict goes by. `exit_code`, `free_bytes` and `oom_limit` as in `verdict.Ending`."""
+        """What the verdict goes by; what is given stands in it under the same name."""
         return verdict.Ending(
             reason=reason,
             result=self.result,
@@ -111,6 +117,7 @@ class Account:
             log=self.log,
             free_bytes=free_bytes,
             where=self._where,
+            was_watched=was_watched,
             oom_limit=oom_limit,
         )
 

@@ -81,6 +81,7 @@ class Supervisor:
         self._leader: ProcessId | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._known: set[ProcessId] = set()
+        self._was_watched = False
         self._leftovers = Leftovers(folder) if node.launcher.is_here else None
         self._oom = OomWatch() if node.launcher.is_here else None
         self._rewind()
@@ -149,6 +150,7 @@ class Supervisor:
         """Read until the launcher is gone, or there is a reason to end it."""
         next_check = 0.0
         while self._is_running():
+            self._was_watched = True
             self._take(at_end=False)
             now = time.monotonic()
             if now >= next_check:
@@ -272,6 +274,7 @@ class Supervisor:
             reason,
             exit_code=None if self._child is None else self._child.returncode,
             free_bytes=self._free_bytes(),
+            was_watched=self._was_watched,
             oom_limit=self._oom.limit if self._oom else "",
         )
         status, problems = verdict.judge(ending)

@@ -40,6 +40,8 @@ class Ending:
     """Whether all ranks found each other."""
     exit_code: int | None
     """Of the launcher; None when it was not our child or could not be asked."""
+    was_watched: bool = True
+    """Whether the launcher was seen alive by whoever tells this."""
     first_dead: int | None
     """The rank whose process was seen to vanish while the others lived."""
     log: Sequence[str]
@@ -121,6 +123,15 @@ def _cause(ending: Ending, fatal: Sequence[Problem]) -> Problem:
         return Problem(kind="rank-lost", rank=ending.first_dead, text=f"rank {ending.first_dead} vanished first")
     if fatal:
         return fatal[0]
+    return _unexplained(ending)
+
+
+def _unexplained(ending: Ending) -> Problem:
+    """The launcher's end, when no rank has said anything."""
+    if ending.exit_code is None and ending.was_watched:
+        return Problem(
+            kind="launcher-lost", text="the launcher is gone; its exit code went to a runner that is gone too"
+        )
     if ending.exit_code is None:
         return Problem(kind="runner-lost", text="the run ended while no runner watched it")
     return Problem(kind="launcher-failed", text=f"the launcher ended with exit code {ending.exit_code}")

@@ -85,7 +85,17 @@ KINDS: dict[str, Explanation] = {
         ),
     ),
     "launcher-failed": Explanation(
-        Text("The ranks could not be started: {text}.", "无法启动各 rank:{text}。"), SEE_LOG
+        Text("The ranks could not be started: {text}.", "无法启动各 rank：{text}。"), SEE_LOG
+    ),
+    "launcher-lost": Explanation(
+        Text(
+            "The launcher of the ranks ended without a word, after its runner had died.",
+            "启动 rank 的进程在 runner 中断之后结束，没有留下原因。",
+        ),
+        Text(
+            "No rank was left behind, and rows so far are kept. Run again.",
+            "没有遗留的 rank，已测得的行都保留。请重新运行。",
+        ),
     ),
     "runner-lost": Explanation(
         Text("The run ended while nobody watched it.", "运行在无人监视时结束。"),

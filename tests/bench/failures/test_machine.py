@@ -18,7 +18,7 @@ from app.bench.lock import is_held
 from app.bench.nodes import NodeFile, make
 from app.core.clock import utc_now
 from tests.bench.failures.conftest import installation
-from tests.bench.failures.scene import BAD_RANK, QUICK, ROOT, Scene, command, torchrun, wait_for
+from tests.bench.failures.scene import BAD_RANK, QUICK, ROOT, SECONDS, Scene, command, torchrun, wait_for
 from tests.bench.ranks import long_spec, small_spec
 from tests.bench.worker.cgroups import small_group
 
@@ -39,6 +39,31 @@ def test_the_kernels_kill_for_want_of_memory_is_told_with_the_limit(scene: Scene
     assert (found.run.status, found.kind, found.run.problems[0].rank) == ("crashed", "oom-killed", 1)
     assert found.says(f"1.5 GiB (cgroup {group.name})", remedy="Lower the maximum size")
     assert found.run.rows >= 1
+
+
+@pytest.mark.gloo
+def test_a_launcher_that_is_killed_after_its_runner_is_not_told_as_unwatched(scene: Scene) -> None:
+    """The runner that takes the run over sees it end, but the exit code was for its parent."""
+    run_id = scene.store.enqueue(long_spec(), node="local", now=utc_now())
+    arguments = [sys.executable, "-m", "tests.bench.failures.limited", str(scene.data), str(scene.locks), "none"]
+    with subprocess.Popen(arguments, cwd=ROOT) as first:
+        scene.rank(run_id)
+        first.kill()
+    second = threading.Thread(target=scene.runner(torchrun("none")).work, daemon=True)
+    second.start()
+    wait_for(lambda: is_held(scene.data / "runner.lock"), what="the second runner")
+    rows = scene.store.get(run_id).rows
+    wait_for(lambda: scene.store.get(run_id).rows > rows, what="a row under the second runner")
+    leader = scene.store.get(run_id).leader
+    assert leader is not None
+
+    process.send(leader, signal.SIGKILL)
+    second.join(SECONDS)
+
+    found = scene.outcome(run_id)
+    assert (found.run.status, found.kind) == ("crashed", "launcher-lost")
+    assert found.says("ended without a word", remedy="rows so far are kept")
+    assert found.run.rows > rows
 
 
 @pytest.fixture
