@@ -33,6 +33,7 @@ PATHS = [
     "/bench/nodes",
     "/bench/nodes?launcher=slurm",
     "/bench/nodes/local",
+    "/bench/import",
     "/hardware",
     "/hardware/h100-sxm",
     "/lab",

@@ -29,6 +29,7 @@ PAGES = (
     "/bench",
     "/bench/nodes",
     "/bench/nodes/local",
+    "/bench/import",
     "/lab",
     "/nowhere",
 )
