@@ -25,14 +25,14 @@ def of_log(run: ImportedRun, *, key: str, title: Text, href: str, about: str) ->
     if not cells:
         return None
     operation, known = run.operation, _conditions(run, rows)
-    is_wrong = any(badge.kind == "wrong-values" for badge in run.badges)
+    status, status_kind = _status(run)
     devices = list(dict.fromkeys(device.name for device in run.devices))
     return Side(
         key=key,
         title=title,
         href=href,
-        status=Text("wrong values", "数值错误") if is_wrong else Text("imported", "导入"),
-        status_kind="error" if is_wrong else "",
+        status=status,
+        status_kind=status_kind,
         about=about,
         ranks=run.ranks,
         hosts=max(1, len(run.hosts)),
@@ -41,6 +41,16 @@ def of_log(run: ImportedRun, *, key: str, title: Text, href: str, about: str) ->
         sweeps={operation: cells},
         conditions=lambda _: known,
     )
+
+
+def _status(run: ImportedRun) -> tuple[Text, str]:
+    """What a reader has to know before comparing, and how it looks."""
+    kinds = {badge.kind for badge in run.badges}
+    if "wrong-values" in kinds:
+        return Text("wrong values", "数值错误"), "error"
+    if "emulated" in kinds:
+        return Text("emulated", "模拟"), "warning"
+    return Text("imported", "导入"), ""
 
 
 def _most_alike(rows: Iterable[ImportedRow]) -> tuple[ImportedRow, ...]:

@@ -1,6 +1,6 @@
 """What the pages of an imported log show: its runs with their use, and one chart over all of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,6 +108,17 @@ def chart(found: Sequence[RunView], *, language: Language) -> Markup | None:
 
 def side(services: Services, key: str) -> Side | None:
     """A run of a kept log, by `<id>-<n>`, as a side of the comparison; None when it is gone or tells too little."""
+    found = _find(services, key)
+    return None if found is None else _side(*found)
+
+
+def lines(services: Services, key: str) -> Iterator[Mapping[str, Any]]:
+    """Its rows for the CSV of the comparison; `key` is that of its side."""
+    found = _find(services, key.removeprefix("import-"))
+    return iter(()) if found is None else files.lines(key, found[1].run)
+
+
+def _find(services: Services, key: str) -> tuple[KeptImport, KeptRun] | None:
     import_id, _, number = key.partition("-")
     if not (import_id.isdecimal() and number.isdecimal()) or max(len(import_id), len(number)) > 9:
         return None
@@ -116,7 +127,7 @@ def side(services: Services, key: str) -> Side | None:
     except NotFound:
         return None
     entry = next((entry for entry in kept.runs if entry.number == int(number)), None)
-    return None if entry is None else _side(kept, entry)
+    return None if entry is None else (kept, entry)
 
 
 def _side(kept: KeptImport, entry: KeptRun) -> Side | None:

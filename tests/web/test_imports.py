@@ -1,6 +1,8 @@
 """The pages of imported logs, with the logs that people posted."""
 
+import csv
 import html
+import io
 import json
 import re
 from collections.abc import Callable
@@ -237,11 +239,11 @@ def test_what_is_excluded_asks_for_no_confirmation_and_says_why(client: TestClie
 def test_a_run_is_taken_along_as_csv_and_as_text(client: TestClient) -> None:
     keep(client, FIVE)
 
-    csv, text = (client.get(f"/bench/imports/1/2/{name}") for name in ("rows.csv", "nccl-tests.txt"))
+    rows, text = (client.get(f"/bench/imports/1/2/{name}") for name in ("rows.csv", "nccl-tests.txt"))
 
-    assert csv.text.splitlines()[0].startswith("operation,size_bytes")
-    assert len(csv.text.splitlines()) == 21
-    assert csv.headers["content-disposition"] == 'attachment; filename="ringside-import-1-2-rows.csv"'
+    assert rows.text.splitlines()[0].startswith("operation,size_bytes")
+    assert len(rows.text.splitlines()) == 21
+    assert rows.headers["content-disposition"] == 'attachment; filename="ringside-import-1-2-rows.csv"'
     assert read_log(text.text).runs[0].operation == "all_gather"
     for path in ("2/else.txt", "9/rows.csv", "0/rows.csv"):
         assert client.get(f"/bench/imports/1/{path}").status_code == 404
@@ -359,12 +361,37 @@ def test_a_long_table_is_cut_on_the_page_and_whole_in_its_files(client: TestClie
     assert len(client.get("/bench/imports/1/1/rows.csv").text.splitlines()) == 501
 
 
-def test_a_run_of_a_log_is_a_side_of_the_comparison(client: TestClient) -> None:
+def test_runs_of_logs_are_sides_of_the_comparison(client: TestClient) -> None:
     keep(client, FIVE)
-    services = client.app.state.services  # type: ignore[attr-defined]
+    keep(client, "25-rtx5090-one-gpu-two-ranks-footer-with-unit.txt")
+    keep(client, "17-h100-10x8-five-collectives-80ranks.txt")
 
-    side = import_view.side(services, "1-2")
+    page = client.get("/bench/compare?runs=import-3-1&imports=1-1,2-1,1-9&operation=all_reduce").text
 
-    assert side is not None
-    assert (side.key, side.href, list(side.sweeps)) == ("import-1-2", "/bench/imports/1#run-2", ["all_gather"])
-    assert [import_view.side(services, key) for key in ("1-9", "2-1", "1", "x-1", "1-x", "1-1-1")] == [None] * 6
+    (first, second) = (client.get(f"/api/bench/imports/{kept}").json()["runs"][0]["rows"][-1] for kept in (3, 1))
+    line = table(page, "compare-sizes")[-1]
+    assert float(line[1].replace(",", "")) == pytest.approx(first["out_of_place"]["time_us"], rel=1e-3)
+    assert float(line[3].replace(",", "")) == pytest.approx(second["out_of_place"]["time_us"], rel=1e-3)
+    assert "Not there, or without times to compare: import 1-9." in page
+    assert 'data-kind="warning">emulated</span>' in page
+    assert 'href="/bench/compare?runs=import-1-1,import-3-1,import-2-1&amp;operation=all_reduce"' in page
+    assert '<option value="import-1-2">Import 1, run 2: all_gather, 8 ranks</option>' in page
+    assert '"name":"Import 3, run 1"' in page
+
+
+def test_the_csv_of_a_comparison_holds_the_rows_of_logs(client: TestClient) -> None:
+    keep(client, FIVE)
+
+    answer = client.get("/bench/compare.csv?runs=import-1-2,import-7-1&imports=1-1")
+
+    lines = list(csv.DictReader(io.StringIO(answer.text, newline="")))
+    assert answer.headers["content-disposition"] == 'attachment; filename="ringside-runs-import-1-2-import-1-1.csv"'
+    assert [line["run"] for line in lines] == ["import-1-2"] * 20 + ["import-1-1"] * 20
+    assert {(line["ranks"], line["wrong"], line["backend"], line["p99_us"]) for line in lines} == {("8", "0", "", "")}
+
+
+@pytest.mark.parametrize("key", ["1-9", "2-1", "1", "x-1", "1-x", "1-1-1", "1-99999999999"])
+def test_what_names_no_run_of_a_log_is_no_side(client: TestClient, key: str) -> None:
+    keep(client, FIVE)
+
+    assert import_view.side(client.app.state.services, key) is None  # type: ignore[attr-defined]

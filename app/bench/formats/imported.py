@@ -22,6 +22,20 @@ def csv(run: ImportedRun) -> str:
     return csv_export.text(COLUMNS, _lines(run))
 
 
+def lines(name: str, run: ImportedRun) -> Iterator[dict[str, Any]]:
+    """The same lines by column, under the name of the run, for a CSV together with runs of ours."""
+    for line in _lines(run):
+        found = dict(zip(COLUMNS, line, strict=True))
+        # The largest difference, which logs before 2022-08 hold, is no count of wrong values.
+        wrong = found["wrong_or_error"]
+        yield {
+            "run": name,
+            "hosts": len(run.hosts) or None,
+            **found,
+            "wrong": int(wrong) if wrong is not None and wrong % 1 == 0 else None,
+        }
+
+
 def has_text(run: ImportedRun) -> bool:
     """Whether the rows hold what every row of nccl-tests begins with: size, count and element type."""
     return bool(run.rows) and all(row.count is not None and row.dtype for row in run.rows)

@@ -102,7 +102,7 @@ def test_a_run_without_an_environment_leaves_its_conditions_blank() -> None:
 
 
 def test_several_runs_stand_one_after_another_with_their_names() -> None:
-    lines = read(compare_csv.document([("3", result()), ("7", result())]))
+    lines = read(compare_csv.document(compare_csv.lines(name, result()) for name in ("3", "7")))
 
     single = read(csv_export.document(result()))
     assert [line["run"] for line in lines] == ["3"] * len(single) + ["7"] * len(single)
