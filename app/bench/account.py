@@ -74,12 +74,18 @@ class Account:
             if event.fatal and self._is_here:
                 self._patience = FAILED_PATIENCE_SECONDS
         elif isinstance(event, (Phase, Progress)):
-            self._patience = event.patience_seconds
-            self.phase = event.name if isinstance(event, Phase) else "measuring"
-            if isinstance(event, Progress):
-                self._where = f"{event.operation} at {event.size_bytes} bytes"
+            self._enter(event)
         if self.phase in WAITING and isinstance(event, (Phase, Job, Heartbeat)):
             self._begun = self._heard
+
+    def _enter(self, event: Phase | Progress) -> None:
+        self._patience = event.patience_seconds
+        if isinstance(event, Progress):
+            self.phase = "measuring"
+            self._where = f"{event.operation}, {event.size_bytes} B"
+        else:
+            self.phase = event.name
+            self._where = event.name
 
     def take_log(self, line: bytes) -> None:
         """Note a line of the launcher's own output."""

@@ -85,16 +85,22 @@ def _good(result: RunResult) -> Status:
 def _silent(ending: Ending) -> tuple[Status, tuple[Problem, ...]]:
     told = ending.result.problems
     if not ending.has_met:
-        missing = sorted(set(range(ending.result.spec.ranks)) - set(ending.ranks.values()))
-        names = ", ".join(map(str, missing)) or "unknown"
-        return "init_failed", (Problem(kind="ranks-missing", text=f"ranks that did not report: {names}"), *told)
-    return "timeout", (Problem(kind="silent", text=f"no sign of life while measuring {ending.where}"), *told)
+        return "init_failed", (_missing(ending), *told)
+    return "timeout", (Problem(kind="silent", text=ending.where), *told)
+
+
+def _missing(ending: Ending) -> Problem:
+    """Who did not come to the meeting, as far as anybody reported at all."""
+    missing = sorted(set(range(ending.result.spec.ranks)) - set(ending.ranks.values()))
+    return Problem(kind="ranks-missing", text=f"rank {', '.join(map(str, missing))}" if missing else "?")
 
 
 def _failed(ending: Ending) -> tuple[Status, tuple[Problem, ...]]:
     fatal = [problem for problem in ending.result.problems if problem.fatal]
     cause = _cause(ending, fatal)
     rest = tuple(problem for problem in ending.result.problems if problem is not cause)
+    if cause.kind == "timeout" and not ending.has_met:
+        return "init_failed", (_missing(ending), cause, *rest)
     if cause.kind == "timeout":
         return "timeout", (cause, *rest)
     if ending.has_met:

@@ -52,14 +52,18 @@ KINDS: dict[str, Explanation] = {
         ),
     ),
     "silent": Explanation(
-        Text("The run gave no sign of life: {text}", "运行没有任何响应：{text}"),
-        Text("A rank hangs. Rows so far are kept; run again.", "有 rank 卡住。已测得的行都保留；请重新运行。"),
+        Text("The run gave no sign of life any more ({text}).", "运行不再有任何响应（{text}）。"),
+        Text(
+            "A rank hangs. Rows so far are kept; run again. On GPUs, NCCL_P2P_DISABLE=1 or NCCL_NVLS_ENABLE=0 tell as a test"
+            " whether it is the link.",
+            "有 rank 卡住。已测得的行都保留；请重新运行。GPU 上可试设 NCCL_P2P_DISABLE=1 或 NCCL_NVLS_ENABLE=0，以判断是否链路问题。",
+        ),
     ),
     "ranks-missing": Explanation(
-        Text("The ranks did not find each other: {text}", "各 rank 没有会合：{text}"),
+        Text("The ranks did not find each other (missing: {text}).", "各 rank 没有会合（缺少：{text}）。"),
         Text(
-            "Usual causes are a firewall, a wrong interface, or a machine too busy to start them all.",
-            "常见原因：防火墙、网络接口不对，或机器太忙而没能全部启动。",
+            "Usual causes are a firewall, a wrong interface, different lists of nodes, or a machine too busy to start them all.",
+            "常见原因：防火墙、网络接口不对、各节点的列表不一致，或机器太忙而没能全部启动。",
         ),
     ),
     "too-long": Explanation(
