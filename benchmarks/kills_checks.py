@@ -1,7 +1,5 @@
 """What must hold after processes were killed (`random_kills.py`): nothing runs on, nothing is lost, nothing is left."""
 
-from pathlib import Path
-
 from app.bench import process
 from app.bench.events import Row
 from app.bench.home import lock_path, run_folder
@@ -13,11 +11,8 @@ from app.bench.wire import decode_all
 from app.core.db import Database, sqlite_url
 from benchmarks.kills_place import Place, happens, words
 
-SHM = Path("/dev/shm")
-SHM_NAMES = ("nccl-", "torch_", "gloo", "sem.")
 
-
-def check(here: Place, run: Run, *, shm: set[Path]) -> list[str]:
+def check(here: Place, run: Run) -> list[str]:
     """What is wrong after a run has ended."""
     found = []
     if left := here.of_run(run.id):
@@ -31,7 +26,7 @@ def check(here: Place, run: Run, *, shm: set[Path]) -> list[str]:
         found.append("the devices are still locked")
     if files := sorted(path.name for path in here.temporary.iterdir()):
         found.append(f"temporary files left: {files}")
-    if files := left_in_shm(shm):
+    if files := sorted(path.name for path in here.shared if path.exists()):
         found.append(f"shared memory left: {files}")
     return found
 
@@ -43,23 +38,6 @@ def lost_rows(here: Place, run_id: int) -> str:
     written = [event for line in lines for event in decode_all(line) if isinstance(event, Row)]
     stored = list(here.store.rows(run_id))
     return "" if written == stored else f"{len(written)} rows written, {len(stored)} stored"
-
-
-def left_in_shm(before: set[Path]) -> list[str]:
-    """Files that ranks may have made since and that no process holds: others on this machine make such files too."""
-    new = [path for path in SHM.iterdir() if path not in before and path.name.startswith(SHM_NAMES)]
-    return [path.name for path in new if not is_in_use(path)]
-
-
-def is_in_use(path: Path) -> bool:
-    text = str(path)
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if text in (entry / "maps").read_text(encoding="utf-8", errors="replace"):
-                return True
-        except OSError:
-            continue
-    return not path.exists()
 
 
 def check_after(here: Place) -> list[str]:

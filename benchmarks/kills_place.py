@@ -19,6 +19,7 @@ from app.bench.supervise import MARK
 from app.core.db import Database, sqlite_url
 
 ROOT = Path(__file__).parent.parent
+SHM = "/dev/shm/"
 PATIENCE_SECONDS = 300.0
 """For anything that has to happen at all; on a busy machine the start of two ranks takes a while."""
 VISIT_SECONDS = 3.0
@@ -39,6 +40,8 @@ class Place:
         self.database = Database(sqlite_url(self.data / "ringside.sqlite3"))
         self.database.migrate()
         self.store = RunStore(self.database, home=self.home)
+        self.shared: set[Path] = set()
+        """Shared memory that processes of runs have been seen to use."""
         self.server: ProcessId | None = None
         self._child: subprocess.Popen[bytes] | None = None
         with socket.socket() as probe:
@@ -83,6 +86,15 @@ class Place:
     def of_run(self, run_id: int) -> set[ProcessId]:
         """Everything that carries the run's mark."""
         return process.marked(MARK, f"{self.home}/{run_id}")
+
+    def note_shared(self, run_id: int) -> None:
+        """Look at what the run's processes have mapped in /dev/shm."""
+        for each in self.of_run(run_id):
+            try:
+                lines = Path(f"/proc/{each.pid}/maps").read_text(encoding="utf-8", errors="replace").splitlines()
+            except OSError:
+                continue
+            self.shared |= {Path(line[line.index(SHM) :]) for line in lines if SHM in line and "(deleted)" not in line}
 
     def find(self, victim: str, run_id: int) -> ProcessId | None:
         """A living process of that kind."""

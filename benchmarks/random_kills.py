@@ -30,10 +30,11 @@ from app.bench import process
 from app.bench.runs import Run
 from app.bench.spec import RunSpec
 from app.core.clock import utc_now
-from benchmarks.kills_checks import SHM, check, check_after, lost_rows
+from benchmarks.kills_checks import check, check_after, lost_rows
 from benchmarks.kills_place import NeverHappened, Place, wait_for
 
-VICTIMS = ("rank", "torchrun", "runner", "server")
+VICTIMS = {"rank": 3, "torchrun": 1, "runner": 1, "server": 1}
+"""How likely each is to be chosen among those that live."""
 MOMENTS = ("asked", "launched", "met", "measured")
 ANOTHER = 0.75
 """How likely one more kill follows in the same run while it goes on."""
@@ -74,10 +75,9 @@ def main() -> int:
     if not chosen.json:
         print(f"seed {seed}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="ringside-kills-"))
-    shm = set(SHM.iterdir())
     with place(folder) as here:
         while len(tally.kills) < chosen.kills and not (0 < chosen.minutes * 60 < time.monotonic() - began):
-            one_run(here, tally, wanted=chosen.kills - len(tally.kills), is_quiet=chosen.json, shm=shm)
+            one_run(here, tally, wanted=chosen.kills - len(tally.kills), is_quiet=chosen.json)
         undisturbed(here, tally)
     tally.violations += check_after(here)
     report(tally, seed=seed, seconds=time.monotonic() - began, load=(load, os.getloadavg()[0]), as_json=chosen.json)
@@ -98,7 +98,7 @@ def place(folder: Path) -> Iterator[Place]:
         here.close()
 
 
-def one_run(here: Place, tally: Tally, *, wanted: int, is_quiet: bool, shm: set[Path]) -> None:
+def one_run(here: Place, tally: Tally, *, wanted: int, is_quiet: bool) -> None:
     """One run with one kill or more, and the checks after it."""
     run_id, kills = start(here), 0
     began = time.monotonic()
@@ -123,7 +123,7 @@ def one_run(here: Place, tally: Tally, *, wanted: int, is_quiet: bool, shm: set[
         return
     tally.statuses[run.status] += 1
     tally.rows += run.rows
-    violations = [f"run {run_id} ({run.status}): {found}" for found in check(here, run, shm=shm)]
+    violations = [f"run {run_id} ({run.status}): {found}" for found in check(here, run)]
     tally.violations += violations
     if not is_quiet:
         told = ", ".join(f"{kill.victim} at {kill.second} s ({kill.moment})" for kill in tally.kills[-kills:])
@@ -154,10 +154,13 @@ def start(here: Place) -> int:
 def strike(here: Place, run_id: int) -> str:
     """Kill something that lives now; what it was."""
     while True:
-        for victim in random.sample(VICTIMS, len(VICTIMS)):
-            found = here.find(victim, run_id)
-            if found is not None and process.is_alive(found):
-                process.send(found, signal.SIGKILL)
+        here.note_shared(run_id)
+        living = {victim: found for victim in VICTIMS if (found := here.find(victim, run_id)) is not None}
+        if living:
+            # Ranks live for the shortest time of all.
+            (victim,) = random.choices(list(living), [VICTIMS[victim] for victim in living])
+            if process.is_alive(living[victim]):
+                process.send(living[victim], signal.SIGKILL)
                 return victim
         here.serve()
 
