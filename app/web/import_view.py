@@ -24,6 +24,10 @@ MAXIMUM_ROWS = 200
 """Rows of a run that a page shows; its files hold all."""
 MAXIMUM_RUNS = 30
 """Runs of a log that a page shows row by row."""
+MAXIMUM_LISTED = 300
+"""Runs of a log that a page lists."""
+MAXIMUM_BADGES = 40
+"""Badges of a run that a page shows."""
 MAXIMUM_CURVES = 10
 
 

@@ -4,13 +4,15 @@ Calculators and timelines take `profiles(services)`; a `Profile` answers for its
 its profile is built once and kept; those of a log are built anew when somebody confirms what it is about.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from app.bench.home import home_id
 from app.bench.import_store import ImportStore, Revision
-from app.bench.imports import KeptImport
+from app.bench.imports import KeptImport, KeptRun
 from app.bench.store import RunStore
 from app.core.db import Database
 from app.core.errors import NotFound
@@ -23,8 +25,10 @@ from app.web.services import Services
 
 MAXIMUM_RUNS = 20
 """Runs, and logs, offered in a list; older ones are still found by their key."""
+MAXIMUM_OF_A_LOG = 12
+"""Profiles of one log that a list offers; a log may hold thousands of runs."""
 MAXIMUM_KEPT = 200
-"""Logs whose profiles are kept."""
+"""Logs whose profiles are kept in memory."""
 
 _built: WeakKeyDictionary[Database, dict[int, MeasuredProfile]] = WeakKeyDictionary()
 _of_logs: WeakKeyDictionary[Database, dict[Revision, dict[str, MeasuredProfile]]] = WeakKeyDictionary()
@@ -63,7 +67,7 @@ def profile(services: Services, key: str) -> Profile | None:
         return None
     if kind == "import":
         revision = import_store(services).revision(int(number))
-        return None if revision is None else _of_log(services, revision).get(key)
+        return None if revision is None else _of_log(services, revision, key=key).get(key)
     if kind != "run" or number != rest:
         return None
     store = run_store(services)
@@ -99,39 +103,46 @@ def _measured(services: Services, store: RunStore, run_id: int) -> MeasuredProfi
     return kept[run_id]
 
 
-def of_log(kept: KeptImport) -> dict[str, MeasuredProfile]:
-    """The profiles of a log by key, one for each run that may be computed with.
+def runs_of_log(kept: KeptImport) -> dict[str, tuple[KeptRun, ...]]:
+    """What each profile of a log is made of, by key: every run that may be computed with.
 
-    Runs of different operations on one machine also answer together, as `import-<id>`.
+    Runs of different operations on one machine also answer together, as `import-<id>`, which stands first.
     """
-    day = kept.created_at.date().isoformat()
-    source = Text(f"Measured elsewhere: {kept.name}, imported on {day}", f"别处实测：{kept.name}，{day} 导入")
-    usable = {entry.number: entry.run for entry in kept.runs if why_not(entry.run, is_sure=entry.is_sure) is None}
-    found: dict[str, MeasuredProfile] = {}
-    if belong_together(list(usable.values())):
-        key = f"import-{kept.id}"
-        title = Text(f"Import {kept.id}: all operations", f"导入 {kept.id}：全部操作")
-        found[key] = imported_profile(list(usable.values()), key=key, title=title, source=source)
-    for number, run in usable.items():
-        key = f"import-{kept.id}-{number}"
+    usable = [entry for entry in kept.runs if why_not(entry.run, is_sure=entry.is_sure) is None]
+    alone = {f"import-{kept.id}-{entry.number}": (entry,) for entry in usable}
+    together = {f"import-{kept.id}": tuple(usable)} if belong_together([entry.run for entry in usable]) else {}
+    return {**together, **alone}
+
+
+def _of_log(services: Services, revision: Revision, *, key: str = "") -> dict[str, MeasuredProfile]:
+    """The profiles of a log that a list offers, and `key` where it has that one too."""
+    built = _of_logs.setdefault(services.database, {})
+    found = built.get(revision)
+    if found is None or (key and key not in found):
+        try:
+            kept = import_store(services).get(revision.id)
+        except NotFound:
+            return {}
+        parts = runs_of_log(kept)
+        wanted = [*islice(parts, MAXIMUM_OF_A_LOG), *([key] if key in parts else [])]
+        found = {name: _profile_of_log(kept, name, parts[name]) for name in dict.fromkeys(wanted)}
+        built[revision] = {name: found[name] for name in islice(found, MAXIMUM_OF_A_LOG)}
+        while len(built) > MAXIMUM_KEPT:
+            built.pop(next(iter(built)), None)
+    return found
+
+
+def _profile_of_log(kept: KeptImport, key: str, entries: Sequence[KeptRun]) -> MeasuredProfile:
+    day, run = kept.created_at.date().isoformat(), entries[0].run
+    title = Text(f"Import {kept.id}: all operations", f"导入 {kept.id}：全部操作")
+    if key != f"import-{kept.id}":
+        number = entries[0].number
         title = Text(
             f"Import {kept.id}, run {number}: {run.operation}, {run.ranks} ranks",
             f"导入 {kept.id}，运行 {number}：{run.operation}，{run.ranks} 个 rank",
         )
-        found[key] = imported_profile([run], key=key, title=title, source=source)
-    return found
-
-
-def _of_log(services: Services, revision: Revision) -> dict[str, MeasuredProfile]:
-    built = _of_logs.setdefault(services.database, {})
-    if revision not in built:
-        try:
-            built[revision] = of_log(import_store(services).get(revision.id))
-        except NotFound:
-            return {}
-        while len(built) > MAXIMUM_KEPT:
-            built.pop(next(iter(built)), None)
-    return built.get(revision, {})
+    source = Text(f"Measured elsewhere: {kept.name}, imported on {day}", f"别处实测：{kept.name}，{day} 导入")
+    return imported_profile([entry.run for entry in entries], key=key, title=title, source=source)
 
 
 @lru_cache(maxsize=64)

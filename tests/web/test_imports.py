@@ -395,3 +395,19 @@ def test_what_names_no_run_of_a_log_is_no_side(client: TestClient, key: str) -> 
     keep(client, FIVE)
 
     assert import_view.side(client.app.state.services, key) is None  # type: ignore[attr-defined]
+
+
+def test_a_log_of_very_many_runs_stays_a_page_and_a_short_list(client: TestClient) -> None:
+    data = (LOGS / FIVE).read_bytes() * 80
+    answer = client.post(
+        "/bench/import", files={"file": ("many.log", data)}, data={"action": "keep"}, follow_redirects=False
+    )
+
+    page = client.get(answer.headers["location"]).text
+    offered = re.findall(r'"/hardware/(import-1[\d-]*)"', client.get("/hardware").text)
+
+    assert "The first 300 runs of 400" in words(page)
+    assert "Only the first runs are shown in full" in words(page)
+    assert len(page) < 1_500_000
+    assert offered == [f"import-1-{number}" for number in range(1, 13)]
+    assert client.get("/hardware/import-1-400").status_code == 200

@@ -180,7 +180,7 @@ def _show(
         status=status,
         kept=kept,
         is_known=is_known,
-        profiles=profiles.of_log(kept),
+        profiles=profiles.runs_of_log(kept),
         operations={name: bench_view.operation_title(name) for name in OPERATIONS},
         refused=refused,
         typed=typed or {},
@@ -195,7 +195,9 @@ def _show(
 def _common(runs: tuple[import_view.RunView, ...]) -> dict[str, Any]:
     return {
         "runs": runs,
+        "listed": runs[: import_view.MAXIMUM_LISTED],
         "detailed": runs[: import_view.MAXIMUM_RUNS],
+        "maximum_badges": import_view.MAXIMUM_BADGES,
         "maximum_rows": import_view.MAXIMUM_ROWS,
         "words": import_words,
         "view": bench_view,
