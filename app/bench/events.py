@@ -281,15 +281,11 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Something went wrong, or (not `fatal`) makes the numbers worth less.
-
-    `rank` is the rank at fault where that is known. `remedy` is a key of `app/bench/diagnosis/`.
-    """
+    """Something went wrong, or (not `fatal`) makes the numbers worth less. `rank` is the one at fault, where known."""
 
     kind: str
     text: str
     rank: int | None = None
-    remedy: str | None = None
     fatal: bool = True
 
 

@@ -17,7 +17,10 @@ from typing import IO, Self
 
 from app.bench.events import Problem
 
-PROGRAMS = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux"}
+PROGRAMS = {
+    **dict.fromkeys(("ip", "tc"), "iproute2"),
+    **dict.fromkeys(("unshare", "nsenter", "setpriv"), "util-linux"),
+}
 """What is called, and the package that holds it."""
 INTERFACE = "eth0"
 BURST_BYTES = 64 * 1024
@@ -157,6 +160,10 @@ class Network:
     def command(self, number: int, arguments: Sequence[str]) -> list[str]:
         """The arguments that run a command on host `number`; its pid stays that of the process that is started."""
         return [*located(inside(self._holders[number].pid)), *arguments]
+
+    def short_command(self, number: int, arguments: Sequence[str]) -> list[str]:
+        """As `command`, for what nobody guards: it is killed when the one who started it dies."""
+        return [*located(("setpriv", "--pdeathsig", "KILL", "--")), *self.command(number, arguments)]
 
     def _hold(self, number: int) -> "subprocess.Popen[bytes]":
         holder = subprocess.Popen(

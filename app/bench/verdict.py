@@ -99,6 +99,10 @@ def _failed(ending: Ending) -> tuple[Status, tuple[Problem, ...]]:
     fatal = [problem for problem in ending.result.problems if problem.fatal]
     cause = _cause(ending, fatal)
     rest = tuple(problem for problem in ending.result.problems if problem is not cause)
+    if cause.kind == "slurm-timeout":
+        return ("partial" if ending.result.rows else "timeout"), (cause, *rest)
+    if cause.kind == "slurm-cancelled":
+        return "cancelled", (cause, *rest)
     if cause.kind == "timeout" and not ending.has_met:
         return "init_failed", (_missing(ending), cause, *rest)
     if cause.kind == "timeout":

@@ -4,40 +4,33 @@ They are made as root or, where that is not allowed, as root of a user namespace
 """
 
 import os
-import signal
+import secrets
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.bench import namespaces, nodes, process
+from app.bench import namespaces, process
 from app.bench.choices import Choices
 from app.bench.diagnosis.explain import explain, kinds
-from app.bench.drivers.namespaces import MARK, MARK_FILE
-from app.bench.events import Hello, HostReady, Problem, Row
-from app.bench.launchers.model import Launch, Node
+from app.bench.drivers.namespaces import MARK
+from app.bench.events import HostReady, Problem
 from app.bench.launchers.namespaces import NamespaceSettings, guard_commands
-from app.bench.launchers.package import prepare
-from app.bench.launchers.session import Session
 from app.bench.namespaces import Cables
 from app.bench.plan import maximum_hosts, plan
-from app.bench.process import ProcessId
-from app.bench.result import RunResult
-from app.bench.runner import Runner
-from app.bench.spec import RunSpec
-from app.bench.store import RunStore
 from app.bench.wire import decode_all
-from app.core.clock import utc_now
-from app.core.db import Database, sqlite_url
 from app.core.errors import InvalidInput
 from tests.bench.drivers.sshd import program
-from tests.bench.ranks import long_spec, small_spec
+from tests.bench.networks import network_namespaces, node, own_namespace, require_namespaces, words
+from tests.bench.ranks import small_spec
 
-_LESS = ("--inh-caps=-sys_admin,-net_admin", "--bounding-set=-sys_admin,-net_admin")
-"""Without these capabilities root is as powerless here as any user."""
+
+@pytest.fixture
+def allowed() -> None:
+    require_namespaces()
 
 
 class TestCommands:
@@ -108,6 +101,7 @@ class TestCommands:
             node(**wrong)
 
 
+@pytest.mark.usefixtures("allowed")
 class TestAllowed:
     def test_root_needs_no_user_namespace_and_others_do(self) -> None:
         found = namespaces.way_in()
@@ -148,10 +142,9 @@ class TestAllowed:
 
 
 @pytest.mark.gloo
+@pytest.mark.usefixtures("allowed")
 class TestProbe:
     def test_every_host_answers_from_a_network_of_its_own(self) -> None:
-        before = network_namespaces()
-
         answer = ask({"hosts": 3})
 
         hosts = [event for event in said(answer) if isinstance(event, HostReady)]
@@ -160,132 +153,24 @@ class TestProbe:
             f"host-{number}": {"lo": "127.0.0.1", "eth0": f"10.214.0.{number + 1}"} for number in range(3)
         }
         assert all(host.torch for host in hosts)
-        assert str(own_namespace()) in before
 
+    def test_killed_it_leaves_nothing(self) -> None:
+        """Nobody cleans up after a test of a node, and its hosts are busy importing PyTorch for seconds."""
+        launch, mark = node().probe(), secrets.token_hex(8)
+        with subprocess.Popen(
+            launch.arguments, env={**os.environ, **launch.environment, MARK: mark}, stdout=subprocess.PIPE
+        ) as child:
+            wait_until(lambda: len([each for each in process.marked(MARK, mark) if "probe" in words(each)]) == 3)
+            used = {own_namespace(each.pid) for each in process.marked(MARK, mark)} - {own_namespace(), ""}
 
-@pytest.mark.gloo
-class TestRuns:
-    def test_a_slow_network_is_slow_and_hides_behind_the_product(self, tmp_path: Path) -> None:
-        """Through the runner, as from the Bench page: 100 Mbit/s are 12.5 MB/s, of which TCP leaves 95 %."""
-        database = Database(sqlite_url(tmp_path / "ringside.sqlite3"))
-        database.migrate()
-        store = RunStore(database, home="here")
-        spec = small_spec(
-            operations=("all_reduce",),
-            sizes=(262144, 1 << 20),
-            hosts=2,
-            extras=("links", "overlap"),
-            extra_seconds=4.0,
-        )
-        run_id = store.enqueue(spec, node="slow", now=utc_now())
+            child.kill()
 
-        Runner(
-            store,
-            data=tmp_path,
-            nodes=lambda: {"slow": node()},
-            clock=utc_now,
-            idle_seconds=0.1,
-            locks=tmp_path / "locks",
-        ).work()
-
-        run, result = store.get(run_id), store.result(run_id)
-        database.dispose()
-        assert (run.status, [problem for problem in run.problems if problem.fatal]) == ("done", []), run.log
-        assert run.environment is not None
-        assert run.environment.hosts == ("host-0", "host-1")
-        rates = [row.out_of_place.busbw_gb_per_s or 0 for row in result.rows]
-        rates += [link.one_way_gb_per_s for link in result.links]
-        assert len(rates) == 4
-        assert all(0.5 < rate / 0.0125 < 1.1 for rate in rates), rates
-        lap = max(result.overlaps, key=lambda each: each.size_bytes)
-        shorter = min(lap.communication_us, lap.compute_us)
-        assert lap.both_us < lap.communication_us + lap.compute_us - 0.2 * shorter, lap
-
-    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can take rights away from itself")
-    def test_a_user_namespace_does_as_well_as_root(self, tmp_path: Path) -> None:
-        spec = small_spec(operations=("all_reduce",), sizes=(65536,), hosts=2, gemm_seconds=0)
-
-        with session(tmp_path, spec, is_root=False) as running:
-            heard = list(running)
-
-        assert running.judge()[0] == "done", running.log
-        assert [event.environment.hosts for event in heard if isinstance(event, Hello)] == [("host-0", "host-1")]
-        assert len(running.result.rows) == 1
-
-    def test_a_host_that_is_lost_is_told_and_rows_are_kept(self, tmp_path: Path) -> None:
-        with measuring(tmp_path) as running:
-            launchers = [each for each in of_run(tmp_path) if "torch.distributed.run" in words(each)]
-            hosts = {own_namespace(each.pid): each for each in launchers if words(each)[0] != "env"}
-            assert len(hosts) == 2, [words(each) for each in launchers]
-            os.kill(next(iter(hosts.values())).pid, signal.SIGKILL)
-            list(running)
-
-        status, found = running.judge()
-        assert status == "crashed"
-        assert found[0].kind == "launcher-killed", found
-        assert "rows so far are kept" in explain(found[0]).remedy.en
-        assert running.result.rows
-        assert not of_run(tmp_path)
-
-    def test_leaving_in_the_middle_leaves_no_process_and_no_namespace(self, tmp_path: Path) -> None:
-        with measuring(tmp_path) as running:
-            used = networks_of(running, tmp_path)
-            assert len(used) == 3  # two hosts, and the switch between them
-
-        assert running.judge(is_cancelled=True)[0] == "cancelled"
-        assert not of_run(tmp_path)
+            wait_until(lambda: not process.marked(MARK, mark))
+        assert len(used) == 3  # two hosts, and the switch between them
         assert not used & network_namespaces()
-
-    def test_a_killed_driver_leaves_nothing_either(self, tmp_path: Path) -> None:
-        with measuring(tmp_path, cleans=False) as running:
-            used = networks_of(running, tmp_path)
-            os.kill(running.launcher.pid, signal.SIGKILL)
-            list(running)
-            cleaned = call(node().clean(tmp_path), tmp_path)
-
-        assert cleaned.returncode == 0, cleaned.stderr
-        assert running.result.rows
-        assert not of_run(tmp_path)
-        assert not used & network_namespaces()
-
-    def test_more_hosts_than_the_node_has_are_refused(self, tmp_path: Path) -> None:
-        with session(tmp_path, small_spec(ranks=3, hosts=3)) as running:
-            list(running)
-
-        status, found = running.judge()
-        assert (status, [problem.kind for problem in found]) == ("launch_failed", ["too-few-hosts"])
-        assert explain(found[0]).message.en.endswith("3 > 2.")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-
-
-def node(**settings: Any) -> Node:
-    return nodes.make("slow", {"launcher": "namespaces", "rate_mbit": 100, **settings})
-
-
-def session(folder: Path, spec: RunSpec, *, is_root: bool = True, cleans: bool = True) -> Session:
-    there = node()
-    prepare(folder, spec, node=there)
-    launch = there.commands(spec, folder)
-    if not is_root:
-        launch = Launch((program("setpriv", package="util-linux"), *_LESS, *launch.arguments), launch.environment)
-    clean = there.clean(folder) if cleans else None
-    return Session(launch, folder=folder, result=RunResult(spec=spec), is_here=False, clean=clean)
-
-
-@contextmanager
-def measuring(folder: Path, *, cleans: bool = True) -> Iterator[Session]:
-    """A long run past its first row."""
-    spec = long_spec()
-    with session(
-        folder, RunSpec(**{**{name: getattr(spec, name) for name in spec.__slots__}, "hosts": 2}), cleans=cleans
-    ) as running:
-        for event in running:
-            if isinstance(event, Row):
-                break
-        assert running.result.rows, (running.result.problems, running.log)
-        yield running
 
 
 def ask(settings: dict[str, Any], *, forbids: bool = False) -> "subprocess.CompletedProcess[bytes]":
@@ -309,38 +194,8 @@ def problems(answer: "subprocess.CompletedProcess[bytes]") -> list[Problem]:
     return [event for event in said(answer) if isinstance(event, Problem)]
 
 
-def call(launch: Launch | None, folder: Path) -> "subprocess.CompletedProcess[bytes]":
-    assert launch is not None
-    environment = {**os.environ, **launch.environment}
-    return subprocess.run(launch.arguments, env=environment, capture_output=True, check=False, cwd=folder)
-
-
-def of_run(folder: Path) -> set[ProcessId]:
-    """The processes of the run in `folder`, but for its driver."""
-    return process.marked(MARK, (folder / MARK_FILE).read_text(encoding="ascii"))
-
-
-def networks_of(running: Session, folder: Path) -> set[str]:
-    """The networks that the run has and this test has not."""
-    everyone = {running.launcher, *of_run(folder)}
-    return {own_namespace(each.pid) for each in everyone} - {own_namespace(), ""}
-
-
-def words(found: ProcessId) -> list[str]:
-    try:
-        return Path(f"/proc/{found.pid}/cmdline").read_bytes().decode("utf-8", "replace").split("\0")
-    except OSError:
-        return []
-
-
-def own_namespace(pid: int | str = "self") -> str:
-    """Which network a process is in; empty when it is gone."""
-    try:
-        return str(Path(f"/proc/{pid}/ns/net").readlink())
-    except OSError:
-        return ""
-
-
-def network_namespaces() -> set[str]:
-    """Every network that a process is in. One without a process, and no name, does not exist."""
-    return {own_namespace(entry.name) for entry in Path("/proc").glob("[0-9]*")}
+def wait_until(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

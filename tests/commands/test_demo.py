@@ -23,9 +23,15 @@ from app.core.db import Database
 from app.core.units import binary_bytes
 from app.settings import Settings
 from tests.bench.drivers.sshd import program
+from tests.bench.networks import require_namespaces
 
 MARK = "DEMO_TEST_MARK"
 _WAIT_SECONDS = 180.0
+
+
+@pytest.fixture
+def allowed() -> None:
+    require_namespaces()
 
 
 @pytest.mark.parametrize(
@@ -61,6 +67,7 @@ def test_the_table_has_a_column_per_network_and_says_what_is_unknown() -> None:
 
 
 @pytest.mark.gloo
+@pytest.mark.usefixtures("allowed")
 def test_both_networks_are_measured_compared_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RINGSIDE_DATA", str(tmp_path / "data"))
     # The command takes Ctrl-C for the rest of its process, which here is the test's own.
@@ -91,6 +98,7 @@ def test_both_networks_are_measured_compared_and_kept(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.gloo
+@pytest.mark.usefixtures("allowed")
 def test_ctrl_c_ends_it_and_leaves_no_process(tmp_path: Path) -> None:
     mark = secrets.token_hex(8)
     errors = tmp_path / "errors"

@@ -143,7 +143,7 @@ def _ask(
     hidden = {**environment, "CUDA_VISIBLE_DEVICES": ""}
     asked = [
         subprocess.Popen(
-            network.command(number, arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=hidden
+            network.short_command(number, arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=hidden
         )
         for number in range(hosts)
     ]
