@@ -213,8 +213,7 @@ class HostReady:
 
     host: str
     python: str
-    torch: str | None
-    """None when PyTorch cannot be imported there."""
+    torch: str | None  # None when PyTorch cannot be imported there
     nccl: str | None
     cuda: str | None
     gpus: tuple[str, ...]
@@ -223,13 +222,11 @@ class HostReady:
     """What a process may use: the least of the machine's free memory and its cgroup's limit."""
     shm_bytes: int | None
     disk_bytes: int
-    interfaces: Mapping[str, str]
-    """Addresses by interface, those that are up."""
+    interfaces: Mapping[str, str]  # addresses by interface, those that are up
     free_port: int
     memlock_bytes: int | None = None
     """How much memory a process may pin; None where there is no limit, or none is known."""
-    gpu_free_bytes: tuple[int, ...] = ()
-    """Free memory of each GPU, in the order of `gpus`; empty where it was not asked."""
+    gpu_free_bytes: tuple[int, ...] = ()  # of each of `gpus`; empty where it was not asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,10 +270,9 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
-    """Sent between batches, at most once a second: rank 0 is not stuck."""
+    """Sent between batches, at most once a second: rank 0 is not stuck, `seconds` after it started."""
 
     seconds: float
-    """Since the worker started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
