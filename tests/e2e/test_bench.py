@@ -134,9 +134,9 @@ def test_choices_that_do_not_apply_are_out_of_sight_and_the_address_holds_the_re
     page.get_by_label("Broadcast").check()
     expect(root).to_be_visible()
     expect(redop).to_be_hidden()
-    expect(page.get_by_label("Memory copies")).to_be_hidden()
+    expect(page.get_by_role("checkbox", name="Memory copies")).to_be_hidden()
     page.get_by_label("These:").check()
-    page.get_by_label("Memory copies").check()
+    page.get_by_role("checkbox", name="Memory copies").check()
     page.get_by_label("Largest message").fill("2M")
     page.get_by_label("Largest message").blur()
     page.wait_for_url(re.compile(r"operation=broadcast.*max_size=2M"))
@@ -146,7 +146,7 @@ def test_choices_that_do_not_apply_are_out_of_sight_and_the_address_holds_the_re
     page.reload()
 
     expect(page.get_by_label("Largest message")).to_have_value("2M")
-    expect(page.get_by_label("Memory copies")).to_be_checked()
+    expect(page.get_by_role("checkbox", name="Memory copies")).to_be_checked()
     expect(page.get_by_label("All-reduce")).not_to_be_checked()
 
 
@@ -173,7 +173,7 @@ def test_a_run_with_extras_shows_what_it_found_and_can_be_run_again(page: Page) 
     again.click()
 
     expect(page.get_by_label("Largest message")).to_have_value("64K")
-    expect(page.get_by_label("Every pair of ranks")).to_be_checked()
+    expect(page.get_by_role("checkbox", name="Every pair of ranks")).to_be_checked()
 
 
 @pytest.fixture(scope="module")
