@@ -5,7 +5,7 @@ Each can be given in the environment: `RINGSIDE_DATA`, `RINGSIDE_CONTENT`,
 Nothing else in the program reads the environment.
 """
 
-import getpass
+import os
 import tempfile
 from pathlib import Path
 from zoneinfo import available_timezones
@@ -46,7 +46,7 @@ class Settings(BaseSettings):
     runner_idle_seconds: float = Field(300.0, ge=0)
     """How long a runner without work stays."""
 
-    locks: Path = Field(default_factory=lambda: Path(tempfile.gettempdir()) / f"ringside-{getpass.getuser()}")
+    locks: Path = Field(default_factory=lambda: Path(tempfile.gettempdir()) / f"ringside-{os.getuid()}")
     """Where the devices of this machine are locked while a run uses them, for all data folders of this user."""
 
     @field_validator("time_zone")

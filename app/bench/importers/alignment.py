@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from app.bench.importers.raw import RawRow, Token
 
 _MAJORITY = 0.6
+_SEVERAL = 3
+_MANY = 8
+_TIME_FIELD = 7
 _GAP = 2
 """Spaces that the programs print between columns at least."""
 _TIME_LIMITS = ((0.04, 1e4), (0.4, 1e6))
@@ -19,22 +22,42 @@ def misaligned(rows: Sequence[RawRow]) -> list[RawRow]:
     """
     lengths = Counter(len(row.tokens) for row in rows if row.tokens)
     length, times = lengths.most_common(1)[0] if lengths else (0, 0)
-    if times < 3:
+    if times < _SEVERAL:
         return []
     widths = _widths([row for row in rows if len(row.tokens) == length], length)
     return [row for row in rows if row.tokens and not (_stands_under(row, widths) and _is_printed_so(row))]
 
 
 def _widths(rows: Sequence[RawRow], length: int) -> list[int | None]:
-    """How far each column ends behind the one before it, by the rows whose figure does not fill its field."""
+    """How far each column ends behind the one before it, by the rows whose figure does not fill its field.
+
+    Where every time fills its field of seven characters, by where most of many rows end: printf pads, it never cuts.
+    """
     found: list[int | None] = []
     for index in range(length):
-        roomy = Counter(
-            token.end - before for row in rows for token, before in [_place(row, index)] if token.start - before > _GAP
-        )
+        places = [_place(row, index) for row in rows]
+        roomy = Counter(token.end - before for token, before in places if token.start - before > _GAP)
         width, times = roomy.most_common(1)[0] if roomy else (0, 0)
-        found.append(width if times >= max(3, _MAJORITY * roomy.total()) else None)
+        if times >= max(_SEVERAL, _MAJORITY * roomy.total()):
+            found.append(width)
+            continue
+        full = Counter(
+            row.tokens[index].end - before
+            for row, (_, before) in zip(rows, places, strict=True)
+            if _fills_time(row, index)
+        )
+        common, number = full.most_common(1)[0] if full else (0, 0)
+        found.append(common if not roomy and number >= max(_MANY, _MAJORITY * len(rows)) else None)
     return found
+
+
+def _fills_time(row: RawRow, index: int) -> bool:
+    """Whether a word of a row is one of its times and exactly as wide as the field that it is printed in."""
+    text = row.tokens[index].text
+    return len(text) == _TIME_FIELD and any(
+        half is not None and half.time is not None and text == f"{half.time:.{len(text.partition('.')[2])}f}"
+        for half in row.halves
+    )
 
 
 def _place(row: RawRow, index: int) -> tuple[Token, int]:

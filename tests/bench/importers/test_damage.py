@@ -1,4 +1,8 @@
-"""Whatever happens to a log, nothing is raised, and no changed figure comes out as if it had been measured."""
+"""Whatever happens to a log, nothing is raised, and no changed figure comes out as if it had been measured.
+
+The damage is drawn the same way in every run, so that a gate does not fail for a log it did not touch; raise `max_examples` and drop
+`derandomize` to search on. A half that is gone with its line's rest is no changed figure: the other half stands as it was printed.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -43,14 +47,24 @@ def original(name: str) -> tuple[bytes, frozenset[Figures]]:
 
 
 def unwarned(damaged: bytes, known: frozenset[Figures]) -> list[ImportedRow]:
-    """Rows that the undamaged log does not hold and that nothing warns of."""
+    """Rows whose figures the undamaged log does not hold and that nothing warns of."""
     return [
         row
         for run in read_log(damaged).runs
         if not WARNINGS & {badge.kind for badge in run.badges}
         for row in run.rows
-        if not row.flags and figures(row) not in known
+        if not row.flags and not known & {figures(row), *_with_lost_halves(row, known)}
     ]
+
+
+def _with_lost_halves(row: ImportedRow, known: frozenset[Figures]) -> set[Figures]:
+    """Rows of the undamaged log that say the same and have a half more."""
+    *head, out_of_place, in_place = figures(row)
+    return {
+        full
+        for full in known
+        if list(full[:5]) == head and out_of_place in (full[5], None) and in_place in (full[6], None)
+    }
 
 
 @settings(max_examples=100, deadline=None)
@@ -82,7 +96,7 @@ def test_words_of_the_formats_in_any_order_never_raise(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOGS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_cut_bytes_leave_no_changed_row_without_a_warning(name: str, data: st.DataObject) -> None:
     text, known = original(name)
@@ -93,7 +107,7 @@ def test_cut_bytes_leave_no_changed_row_without_a_warning(name: str, data: st.Da
 
 
 @pytest.mark.parametrize("name", LOGS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_lines_deleted_repeated_and_swapped_leave_no_changed_row_without_a_warning(
     name: str, data: st.DataObject
@@ -116,7 +130,7 @@ def test_lines_deleted_repeated_and_swapped_leave_no_changed_row_without_a_warni
 
 
 @pytest.mark.parametrize("name", LOGS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_text_put_into_rows_leaves_no_changed_row_without_a_warning(name: str, data: st.DataObject) -> None:
     text, known = original(name)
