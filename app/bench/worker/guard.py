@@ -59,6 +59,7 @@ class Guard:
         self._me = me
         self._name = f"{me.pid}-{me.start_time}"
         self._seen: set[ProcessId] = set()
+        self._faults = 0
         self._kills = cgroup.oom_kills()
         self._oom_since: float | None = None
         self._signalled = False
@@ -143,8 +144,9 @@ class Guard:
 
     def _check_memory(self, now: float) -> Problem | None:
         own = process.descendants(self._me)
-        is_one_gone = bool(self._seen - own)
-        self._seen = own
+        faults = process.faults_of_reaped({self._me, *own})
+        is_one_gone = bool(self._seen - own) or faults > self._faults
+        self._seen, self._faults = own, faults
         kills = cgroup.oom_kills()
         if kills is not None and self._kills is not None and kills > self._kills and self._oom_since is None:
             self._oom_since = now
