@@ -8,14 +8,13 @@ import asyncio
 import json
 import os
 import secrets
-import signal
 import sys
 import tempfile
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from app.bench.drivers.ending import until_told
 from app.bench.drivers.output import Output
 from app.bench.drivers.slurm_job import JobRun, remove
 from app.bench.drivers.slurm_login import Login, Unreachable
@@ -33,7 +32,6 @@ from app.bench.wire import emit
 CLEAN_SECONDS = 45.0
 _CONNECT_PATIENCE_SECONDS = 180.0
 _PROBE_SECONDS = PROBE_SECONDS + 12.0
-_ENDED = 128 + signal.SIGTERM
 _USAGE = "usage: python -m app.bench.drivers.slurm run FOLDER | probe SETTINGS-JSON | clean FOLDER\n"
 
 
@@ -41,9 +39,9 @@ def main(arguments: Sequence[str]) -> int:
     """Do what the first argument says; the exit code."""
     match arguments:
         case ["run", folder]:
-            return _until_signalled(run(Path(folder)))
+            return asyncio.run(until_told(run(Path(folder))))
         case ["probe", settings]:
-            return _until_signalled(probe(SlurmSettings.model_validate_json(settings)))
+            return asyncio.run(until_told(probe(SlurmSettings.model_validate_json(settings))))
         case ["clean", folder]:
             return asyncio.run(clean(Path(folder)))
         case _:
@@ -167,34 +165,6 @@ def _problem(error: SshFailed | Unreachable | Refused) -> Problem:
 
 def _say(event: Event) -> None:
     emit(event, descriptor=1)
-
-
-def _until_signalled(work: Coroutine[Any, Any, int]) -> int:
-    """The result of `work`, which the first SIGTERM, SIGINT or SIGHUP cancels."""
-
-    async def watched() -> int:
-        task = asyncio.ensure_future(work)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            loop.add_signal_handler(number, _once(task))
-        return await task
-
-    try:
-        return asyncio.run(watched())
-    except asyncio.CancelledError:
-        return _ENDED
-
-
-def _once(task: "asyncio.Future[int]") -> Any:
-    """Cancels only once: a second signal must not keep the job from being taken back."""
-
-    def cancel() -> None:
-        if not is_asked:
-            is_asked.append(True)
-            task.cancel()
-
-    is_asked: list[bool] = []
-    return cancel
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import asyncio
 import json
 import os
 import secrets
-import signal
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -17,6 +16,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from app.bench import preflight
+from app.bench.drivers.ending import until_told
 from app.bench.drivers.ssh_fleet import Fleet
 from app.bench.drivers.ssh_problems import SshFailed
 from app.bench.events import Problem
@@ -95,27 +95,7 @@ def main() -> None:
     }
     if len(sys.argv) != 3 or sys.argv[1] not in actions:
         sys.exit("usage: python -m app.bench.drivers.ssh run FOLDER | probe SETTINGS | clean FOLDER")
-    sys.exit(asyncio.run(_guarded(actions[sys.argv[1]](sys.argv[2]))))
-
-
-async def _guarded(action: Awaitable[int]) -> int:
-    """`action`, cancelled once by a signal, or by a reader that is gone; later signals do not disturb its ending."""
-    task = asyncio.ensure_future(action)
-    ended_by: list[int] = []
-
-    def end(number: int) -> None:
-        if not ended_by:
-            task.cancel()
-        ended_by.append(number)
-
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, end, number)
-    try:
-        return await task
-    except asyncio.CancelledError:
-        return 128 + ended_by[0] if ended_by else 1
-    except BrokenPipeError:
-        return 1
+    sys.exit(asyncio.run(until_told(actions[sys.argv[1]](sys.argv[2]))))
 
 
 def _settings(folder: Path) -> SshSettings:

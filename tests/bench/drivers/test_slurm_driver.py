@@ -256,6 +256,7 @@ def test_a_signal_while_the_job_is_handed_in_takes_it_back(tmp_path: Path) -> No
         time.sleep(0.02)
 
     child.send_signal(signal.SIGTERM)
+    time.sleep(0.3)  # the second one comes while the driver waits for sbatch
     child.send_signal(signal.SIGINT)
     out, _ = child.communicate(timeout=30)
 
