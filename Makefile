@@ -1,12 +1,14 @@
 # make run    set up everything once, then serve http://127.0.0.1:8000
 # make test   everything CI runs
 # make setup  the set-up alone, into .venv and static/node_modules
+# make coverage  the tests with a report of the lines they miss
 #
 # PORT, HOST, RINGSIDE_DATA and RINGSIDE_CONTENT may be set; BENCH=0 leaves PyTorch out;
-# PYTHON names another interpreter (3.11 or newer).
+# PYTHON names another interpreter (3.11 or newer); JOBS is the number of test processes.
 
 PYTHON ?= python3
 BENCH ?= 1
+JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
@@ -17,7 +19,7 @@ ifneq ($(BENCH),0)
   BENCH_READY := $(VENV)/.ready-bench
 endif
 
-.PHONY: run setup test lint unit clean
+.PHONY: run setup test lint unit coverage clean
 
 run: setup
 	@exec $(BIN)/ringside serve
@@ -33,8 +35,12 @@ lint:
 	$(BIN)/lint-imports
 	$(BIN)/ringside check
 
+# Two at a time: most tests of real runs wait more than they work. Those of real ranks share one process (tests/conftest.py).
 unit:
-	$(BIN)/pytest --cov
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup
+
+coverage: setup $(VENV)/.ready-dev
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup --cov
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -57,3 +57,12 @@ def make_client() -> Iterator[Callable[..., TestClient]]:
 def client(settings: Settings, make_client: Callable[..., TestClient]) -> TestClient:
     """A client of a fresh app over the shipped content, with the clock at `NOON`."""
     return make_client(settings)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one file share a process; all that start real ranks or a cluster share one, or they would compete for the cores."""
+    for item in items:
+        is_heavy = item.get_closest_marker("gloo") or "slurm" in getattr(item, "fixturenames", ())
+        group = "ranks" if is_heavy else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))

@@ -173,13 +173,14 @@ def test_a_rank_that_hangs_in_an_operation_is_noticed_in_its_time_limit(operatio
 def endless(operation: str) -> RunSpec:
     """One operation for so long that it is surely interrupted."""
     return small_spec(
-        operations=(operation,), sizes=(4096,), budget_seconds=60.0, batches=50, gemm_seconds=0, timeout_seconds=2
+        operations=(operation,), sizes=(4096,), budget_seconds=60.0, batches=50, gemm_seconds=0, timeout_seconds=5
     )
 
 
 def signal_rank_1(session: Session, number: signal.Signals) -> None:
     """Send a signal to rank 1 as soon as the ranks have measured for a second."""
-    next(event for event in session if isinstance(event, Heartbeat))
+    beat = next((event for event in session if isinstance(event, Heartbeat)), None)
+    assert beat, session.judge()
     (victim,) = [started for started in session.result.started if started.rank == 1]
     os.kill(victim.pid, number)
 
